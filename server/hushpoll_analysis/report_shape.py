@@ -33,6 +33,7 @@ from hushpoll_analysis.records.records import CELLS, Records, RecordStream
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.kernels import indicators
 from hushpoll_protocols.record_forms import BitForm, CodeForm
+from hushpoll_shared.jobs.analyses import SHAPE_ALPHA
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.codec import Field, Mask
 
@@ -117,7 +118,7 @@ def bernoulli_plus_binomial(p: float, n: int, q: float) -> npt.NDArray[np.float6
     return np.asarray(total / total.sum())
 
 
-ALPHA = 0.01
+ALPHA = SHAPE_ALPHA
 """Chance, at most, that a survey without a fake is flagged."""
 
 _WORD = 2.0**64

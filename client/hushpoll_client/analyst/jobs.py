@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 
 from hushpoll_client.analyst.calls import Calls, known, object_of, unexpected, version_path
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_shared.spelling.text import printable, show
 from hushpoll_shared.wire.audit_documents import AuditDocument
 from hushpoll_shared.wire.documents import JobDocument, MailsSent
-from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -119,7 +119,7 @@ class JobCalls(Calls):
         Parameters
         ----------
         kind : str
-            One of ``hushpoll_shared.wire.job_kinds``, which says the scope that each needs.
+            One of ``hushpoll_shared.jobs``, which says the scope that each needs.
         name, version
             The survey's version.
         parameters : mapping or None
@@ -188,7 +188,7 @@ class JobCalls(Calls):
         Parameters
         ----------
         survey, kind, state : str, optional
-            Only those of one survey, of one of ``hushpoll_shared.wire.job_kinds``, or in one of the
+            Only those of one survey, of one of ``hushpoll_shared.jobs``, or in one of the
             states ``queued``, ``running``, ``done``, ``failed`` and ``cancelled``.
         """
         wanted = {"survey": survey, "kind": kind, "state": state}
@@ -510,7 +510,7 @@ class JobCalls(Calls):
         job = self.start_job(kind, name, version, parameters)
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
         document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
-        rows = JOB_KINDS[kind].rows or ""
+        rows = JOBS[kind].rows
         # an audit of several groups has one for each
         if not isinstance(document.get(rows, document.get("groups")), dict | list):
             raise unexpected(rows)

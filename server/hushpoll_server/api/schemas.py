@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, create_model
 
 from hushpoll_server.api.models.common import Answer, TableQuery
 from hushpoll_server.api.models.results import Pending, VersionResult
+from hushpoll_server.http.bodies import field_of
 from hushpoll_shared.qualifying.domains import Where
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.query import Parameter, Query
@@ -27,18 +28,7 @@ def parameters_of(query: type[Query[Any]]) -> type[TableQuery]:
 
 def _parameter(parameter: Parameter) -> tuple[Any, Any]:
     kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
-    default = parameter.default
-    if parameter.spelling is not None and default not in (MISSING, None):
-        default = parameter.spelling.write(default)
-    declared = Field(
-        ... if default is MISSING else default,
-        ge=parameter.least,
-        le=parameter.most,
-        gt=parameter.above,
-        max_length=None if parameter.spelling is None else parameter.spelling.longest,
-        description=parameter.means,
-    )
-    return (kind | None if default is None else kind), declared
+    return (kind | None if parameter.default is None else kind), field_of(parameter)
 
 
 def answer_of(query: type[Query[Any]]) -> type[BaseModel]:

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from flask import Response, g, request
@@ -32,12 +31,14 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.bodies import body_of
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.wording import words_of
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.jobs.learners import learners
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.querying.query import parameters_of
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -222,11 +223,11 @@ def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
     """
     kind = KINDS[kind_name]
     try:
-        parameters = kind.parameters.model_validate(values)
+        given = body_of(kind.declared).model_validate(values).given()
     except ValidationError as error:
         field, words = words_of(error)
         raise Refused("invalid-request", words, field=field) from None
-    return kind.ask(services(), row, parameters, by=member().id, actor=member().actor)
+    return kind.ask(services(), row, given, by=member().id, actor=member().actor)
 
 
 _PARSED: Final = {int: int, float: float, str: str}
@@ -238,24 +239,23 @@ def given_in_form(kind_name: str) -> JsonMembers:
     Lists and mappings are left to the view, and what is empty is left out.
     """
     given: JsonMembers = {}
-    for name, declared in KINDS[kind_name].parameters.model_fields.items():
-        text, types = request.form.get(name, ""), _types_of(declared.annotation)
+    for one in parameters_of(KINDS[kind_name].declared):
+        text = request.form.get(one.name, "")
         if not text.strip():
             continue
-        if bool in types:
-            given[name] = True
-        elif parse := next((_PARSED[one] for one in types if one in _PARSED), None):
-            given[name] = text if parse is str else number_in(name, text.strip(), parse)
+        if one.kind is bool:
+            given[one.name] = True
+        elif one.kind in _PARSED:
+            parse = _PARSED[one.kind]
+            given[one.name] = text if parse is str else number_in(one.name, text.strip(), parse)
     return given
 
 
 @dashboard.app_template_global()
 def declared(kind_name: str, name: str) -> Declared:
     """Return what a label says of a job's parameter."""
-    field = KINDS[kind_name].parameters.model_fields[name]
-    (least,) = (one.ge for one in field.metadata if hasattr(one, "ge"))
-    (most,) = (one.le for one in field.metadata if hasattr(one, "le"))
-    return Declared(field.get_default(), f"[{least:,}, {most:,}]")
+    (said,) = (one for one in parameters_of(KINDS[kind_name].declared) if one.name == name)
+    return Declared(said.default, f"[{said.least:,}, {said.most:,}]")
 
 
 class Declared(NamedTuple):
@@ -263,15 +263,6 @@ class Declared(NamedTuple):
 
     default: Any
     interval: str
-
-
-def _types_of(annotation: Any) -> tuple[Any, ...]:
-    """Return the types of an annotation; of words to choose from, text."""
-    if get_origin(annotation) is Annotated:
-        return _types_of(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        return tuple(one for part in get_args(annotation) for one in _types_of(part))
-    return (str,) if get_origin(annotation) is Literal else (annotation,)
 
 
 def learners_in_form(row: VersionRow) -> dict[str, Any]:

@@ -154,6 +154,6 @@ def delete_result(
 ) -> Response:
     """Delete one that has ended: the user's own, or any if the user is an admin of the survey."""
     job = results.of_version(row, job_id)
-    scope = "admin" if member().may(row.name, Role.ADMIN) else results.scope
+    scope = "admin" if member().may(row.name, Role.ADMIN) else results.job.scope
     results.delete(job, Grant(member().id, frozenset({scope})), actor=member().actor)
     return see(url_for(f"dashboard.{page}", name=row.name, version=row.version))

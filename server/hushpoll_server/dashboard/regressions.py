@@ -25,9 +25,10 @@ from hushpoll_server.dashboard.version_pages import shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
-from hushpoll_server.services.results.regressions import KIND, why_withheld
+from hushpoll_server.services.results.kept_results import why_withheld
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
+from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
@@ -65,7 +66,7 @@ def regressions(row: VersionRow) -> Response:
     parts = services()
     found = shown_of(row)
     parts.actions.looked(member().actor, "regressions", row.name, row.version)
-    own = {job.id for job in parts.jobs.newest_of(row, KIND) if job.token_id == member().id}
+    own = {job.id for job in parts.jobs.newest_of(row, Regress.name) if job.token_id == member().id}
     return page(
         "regressions.html",
         **of_survey(row, "regressions"),
@@ -79,7 +80,7 @@ def regressions(row: VersionRow) -> Response:
 @takes("/regressions", Role.READER, regressions)
 def ask_for_regression(row: VersionRow) -> Response:
     """Ask for a regression, which a worker fits."""
-    ask_for(row, KIND, {**_chosen(row), "for_readers": not may_export(row)})
+    ask_for(row, Regress.name, {**_chosen(row), "for_readers": not may_export(row)})
     return see(url_for("dashboard.regressions", name=row.name, version=row.version))
 
 

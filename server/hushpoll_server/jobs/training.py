@@ -1,4 +1,4 @@
-"""The kinds of jobs that train: a model, a search of a learner's parameters, a fairness audit."""
+"""The work of jobs that train: a model, a search of a learner's parameters, a fairness audit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.errors import Refused
 from hushpoll_server.jobs.limits import allowed_space, check_groups, check_limits
-from hushpoll_server.jobs.parameters import (
-    FairnessParameters,
-    FitParameters,
-    TrainParameters,
-    TuneParameters,
-)
 from hushpoll_server.jobs.progress import OnStep, Step
 from hushpoll_server.jobs.result import Result, collected, json_result
-from hushpoll_server.services.results.audits import summary_of
+from hushpoll_server.services.results.kept_results import summary_of_audit
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.jobs.training import Fairness, FitChoices, Train, Tune
+from hushpoll_shared.querying.query import parameters_of
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.wire.audit_documents import AuditDocument
 
@@ -33,24 +29,21 @@ if TYPE_CHECKING:
     from hushpoll_training.models.recipe import Recipe
 
 
-def train(parts: Services, row: VersionRow, parameters: TrainParameters, say: OnStep) -> Result:
-    """Ask a worker to fit a model to the version's records.
+_OF_FIT = tuple(one.name for one in parameters_of(FitChoices))
 
-    The result is a ZIP of what `hushpoll train --out` writes: unzip it, and `hushpoll predict`
-    reads the folder. To fetch it, a token needs the scope `read`. With `folds`, further models are
-    cross-fitted to estimate accuracy and fairness on perturbed records; the model's card says them
-    as `on_records`.
-    """
+
+def train(parts: Services, row: VersionRow, asked: Train, say: OnStep) -> Result:
+    """Fit a model, measure it where `folds` are given, and pack what `hushpoll train` writes."""
     from hushpoll_training.reports.card import model_card
     from hushpoll_training.runs.record import run_record
     from hushpoll_training.runs.saved import save_model
     from hushpoll_training.runs.training_run import train_collected
 
     records = collected(parts, row, say)
-    trained = train_collected(records, *_how_to_fit(parameters, say, "fits the model"))
+    trained = train_collected(records, *_how_to_fit(asked, say, "fits the model"))
     measured = None
-    if parameters.folds is not None:
-        measured = _measured(records, parameters, parameters.folds, say)
+    if asked.folds is not None:
+        measured = _measured(records, asked, asked.folds, say)
     say(Step("writes the model", 0, None, "files"))
     run = run_record(trained, {}, clock=parts.settings.clock)
     run["on_records"] = measured
@@ -66,16 +59,16 @@ def train(parts: Services, row: VersionRow, parameters: TrainParameters, say: On
     return Result(name, "application/zip", iter([archive.getvalue()]), card)
 
 
-def _measured(records: Records, parameters: TrainParameters, folds: int, say: OnStep) -> JsonObject:
+def _measured(records: Records, asked: Train, folds: int, say: OnStep) -> JsonObject:
     """Return accuracy and fairness as records alone tell them, and how to read them."""
     from hushpoll_training.audits.records_accuracy import accuracy_of_records
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
-    fitting = _how_to_fit(parameters, say, f"fits {folds} models to measure accuracy")
+    fitting = _how_to_fit(asked, say, f"fits {folds} models to measure accuracy")
     measured = accuracy_of_records(records, *fitting, folds=folds).to_dict()
     if records.published.protected is None:
         return {**measured, "fairness": None, "no_fairness": "no protected attribute is declared"}
-    fitting = _how_to_fit(parameters, say, f"fits {folds} models to audit fairness")
+    fitting = _how_to_fit(asked, say, f"fits {folds} models to audit fairness")
     try:
         audited = fairness_of_records(records, *fitting, folds=folds).to_dict()
     except InvalidParameter as error:  # such as a survey that asks nothing else
@@ -83,20 +76,14 @@ def _measured(records: Records, parameters: TrainParameters, folds: int, say: On
     return {**measured, "fairness": audited["metrics"], "no_fairness": None}
 
 
-def tune(parts: Services, row: VersionRow, parameters: TuneParameters, say: OnStep) -> Result:
-    """Ask a worker to search a learner's parameters on the records alone, as `hushpoll tune` does.
-
-    The score is the accuracy on perturbed records that a model did not see. The best of many scores
-    is better than its parameters deserve: train with them and `folds`, by another seed, to measure.
-    The result is JSON: `parameters`, which a training takes, `score`, `trials` and `pruned`. To
-    fetch it, a token needs the scope `read`.
-    """
+def tune(parts: Services, row: VersionRow, asked: Tune, say: OnStep) -> Result:
+    """Search a learner's parameters on the records alone."""
     from hushpoll_training.tuning.from_records import RecordsProblem
     from hushpoll_training.tuning.study import tune as search
 
     records = collected(parts, row, say)
-    recipe, options = _how_to_fit(parameters)
-    folds, trials = parameters.folds, parameters.trials
+    recipe, options = _how_to_fit(asked)
+    folds, trials = asked.folds, asked.trials
     problem = RecordsProblem.of(records, recipe.encoding, folds=folds, seed=options.seed)
 
     def tried(done: int) -> None:
@@ -127,35 +114,27 @@ def tune(parts: Services, row: VersionRow, parameters: TuneParameters, say: OnSt
     return json_result("tune", row, document)
 
 
-def fairness(
-    parts: Services, row: VersionRow, parameters: FairnessParameters, say: OnStep
-) -> Result:
-    """Ask a worker for group metrics with intervals, estimated from the records alone.
-
-    Models are cross-fitted, so that none saw the records that it is audited on. A survey without a
-    protected attribute or a target is refused. Where an interval has no bound, the result has null
-    and says that it cannot conclude. It is the JSON that `hushpoll fairness --json` prints, and is
-    kept until it is deleted. To fetch it, a token needs the scope `read`.
-    """
+def fairness(parts: Services, row: VersionRow, asked: Fairness, say: OnStep) -> Result:
+    """Estimate group metrics from the records alone, and sum them up for the list of audits."""
     from hushpoll_training.audits.records_fairness import fairness_of_records
 
-    others = parameters.given(*FitParameters.model_fields)
+    others = asked.to_json(*_OF_FIT)
     records = collected(parts, row, say)
-    fitting = _how_to_fit(parameters, say, f"fits {parameters.folds} models to cross-fit")
+    fitting = _how_to_fit(asked, say, f"fits {asked.folds} models to cross-fit")
     report = fairness_of_records(records, *fitting, **others).to_dict()
-    summary = summary_of(cast("AuditDocument", report), parts.releases.describe(row))
+    summary = summary_of_audit(cast("AuditDocument", report), parts.releases.describe(row))
     return replace(json_result("fairness", row, report), card=summary)
 
 
 def _how_to_fit(
-    parameters: FitParameters | TuneParameters, say: OnStep | None = None, text: str = ""
+    asked: FitChoices | Tune, say: OnStep | None = None, text: str = ""
 ) -> tuple[Recipe, FitOptions]:
     """Return learner, encoding and seed, by the tables of `hushpoll_training`."""
     from hushpoll_training.learners.learner import FitOptions
     from hushpoll_training.models.recipe import Recipe
 
-    named = {"learner": parameters.learner, "encoding": parameters.encoding}
-    own = parameters.parameters if isinstance(parameters, FitParameters) else None
+    named = {"learner": asked.learner, "encoding": asked.encoding}
+    own = asked.parameters if isinstance(asked, FitChoices) else None
     recipe = Recipe.of(own, **{name: word for name, word in named.items() if word})
     unit = recipe.learner.progress_unit
 
@@ -163,30 +142,30 @@ def _how_to_fit(
         if say is not None:
             say(Step(text, done, steps, unit))
 
-    return recipe, FitOptions(parameters.seed, on_progress=step)
+    return recipe, FitOptions(asked.seed, on_progress=step)
 
 
-def check_train(parts: Services, row: VersionRow, parameters: TrainParameters) -> None:
+def check_train(parts: Services, row: VersionRow, asked: Train) -> None:
     """Refuse what no model can be fitted to, and a model larger than this server trains."""
-    recipe = _check_fit(parts, row, parameters)
+    recipe = _check_fit(parts, row, asked)
     check_limits(recipe.learner, parts.settings.job_parameter_limits)
-    if parameters.folds is not None:
+    if asked.folds is not None:
         recipe.refuse_repeated_fits("cross-fitting")
         recipe.refuse_group_at_prediction("a measurement from records")
-        _check_folds(parts, row, parameters.folds)
+        _check_folds(parts, row, asked.folds)
 
 
-def check_tune(parts: Services, row: VersionRow, parameters: TuneParameters) -> None:
+def check_tune(parts: Services, row: VersionRow, asked: Tune) -> None:
     """Refuse a search that no worker could do."""
-    fit = parameters.model_dump(include={"learner", "encoding", "seed"})
-    recipe = _check_fit(parts, row, FitParameters.model_validate(fit))
+    fit = FitChoices(learner=asked.learner, encoding=asked.encoding, seed=asked.seed)
+    recipe = _check_fit(parts, row, fit)
     recipe.refuse_repeated_fits("a search")
     recipe.refuse_group_at_prediction("a search")
     setting = parts.settings.job_parameter_limits
     # Those that are not searched have their defaults.
     least = {name: span.low for name, span in allowed_space(recipe.learner, setting).items()}
     check_limits(type(recipe.learner)(least), setting)
-    _check_folds(parts, row, parameters.folds)
+    _check_folds(parts, row, asked.folds)
 
 
 def _check_folds(parts: Services, row: VersionRow, folds: int) -> None:
@@ -198,19 +177,19 @@ def _check_folds(parts: Services, row: VersionRow, folds: int) -> None:
         )
 
 
-def _check_fit(parts: Services, row: VersionRow, parameters: FitParameters) -> Recipe:
+def _check_fit(parts: Services, row: VersionRow, asked: FitChoices) -> Recipe:
     """Return the recipe that a request asks for, if this server may fit it to the records."""
     try:
         from hushpoll_training.data.target import Target
 
-        recipe, _ = _how_to_fit(parameters)
+        recipe, _ = _how_to_fit(asked)
         recipe.learner.require_extra()
         recipe.refuse_clear_rows("a job of a server")
     except MissingExtra as error:
         detail = f"{error}, on the web server as well as on its workers"
         raise Refused("missing-extra", detail) from None
     except InvalidParameter as error:
-        of_the_learner = error.field not in FitParameters.model_fields
+        of_the_learner = error.field not in _OF_FIT
         field = f"parameters.{error.field}" if of_the_learner else error.field
         raise InvalidParameter(str(error), field=field) from None
     published = parts.surveys.published(row)
@@ -220,19 +199,19 @@ def _check_fit(parts: Services, row: VersionRow, parameters: FitParameters) -> R
     return recipe
 
 
-def check_fairness(parts: Services, row: VersionRow, parameters: FairnessParameters) -> None:
+def check_fairness(parts: Services, row: VersionRow, asked: Fairness) -> None:
     """Refuse an audit that no worker could do."""
-    recipe = _check_fit(parts, row, parameters)
+    recipe = _check_fit(parts, row, asked)
     check_limits(recipe.learner, parts.settings.job_parameter_limits)
     from hushpoll_training.audits.predictions import AuditInputs
     from hushpoll_training.audits.records_fairness import check_together, compared_survey
 
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_further_groups("an audit")
-    if parameters.protected_input == "dropped":
+    if asked.protected_input == "dropped":
         recipe.refuse_group_at_prediction("an audit without the protected attribute")
     published = parts.surveys.published(row)
-    compared = compared_survey(published, parameters.groups, parameters.reference)
-    check_together(parameters.together, parameters.groups)
-    AuditInputs.of(compared, parameters.protected_input)
-    _check_folds(parts, row, parameters.folds)
+    compared = compared_survey(published, asked.groups, asked.reference)
+    check_together(asked.together, asked.groups)
+    AuditInputs.of(compared, asked.protected_input)
+    _check_folds(parts, row, asked.folds)

@@ -15,14 +15,12 @@ from hushpoll_server.services.people.sign_in import SignIn
 from hushpoll_server.services.people.users import Users
 from hushpoll_server.services.readiness import MissingWorker
 from hushpoll_server.services.results.analysis import Analysis, counted
-from hushpoll_server.services.results.audits import Audits
 from hushpoll_server.services.results.exports import Exports
 from hushpoll_server.services.results.jobs import Jobs
-from hushpoll_server.services.results.models import Models
+from hushpoll_server.services.results.kept_results import Audits, Models, Regressions
 from hushpoll_server.services.results.overviews import Overviews
 from hushpoll_server.services.results.public_results import PublicResults
 from hushpoll_server.services.results.quality import Quality
-from hushpoll_server.services.results.regressions import Regressions
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.results.survey_reports import SurveyReports
 from hushpoll_server.services.results.weighting import Weighting

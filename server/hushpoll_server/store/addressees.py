@@ -28,24 +28,16 @@ class Mail(StrEnum):
 
 
 class AddresseeRow(NamedTuple):
-    """One person who is invited.
-
-    Attributes
-    ----------
-    invitation : bytes
-        SHA-256 of the invitation.
-    address : bytes
-        Keyed hash of the address.
-    key_id : str
-        Of the key by which the rest is encrypted.
-    sealed : bytes
-        The rest.
-    """
+    """One person who is invited."""
 
     invitation: bytes
+    """SHA-256 of the invitation."""
     address: bytes
+    """Keyed hash of the address."""
     key_id: str
+    """Of the key by which the rest is encrypted."""
     sealed: bytes
+    """The rest."""
 
 
 class Due(NamedTuple):
@@ -62,12 +54,9 @@ class AddresseeStore:
         self._database = database
 
     def add(self, version_id: int, batch: str, rows: Sequence[AddresseeRow]) -> set[bytes]:
-        """Add people with their invitations, in one transaction, unless one is there already.
+        """Add people with their invitations, or return hashes of addresses that are there already.
 
-        Returns
-        -------
-        set of bytes
-            The hashes of addresses that are invited already; if there is any, nobody was added.
+        If there is any of these, nobody is added.
         """
         # In the order of the hashes, which is not that of the table of people.
         rows = sorted(rows)
@@ -115,11 +104,7 @@ class AddresseeStore:
         """Put into a batch all whose invitation is not redeemed and to whom nobody else writes.
 
         Left out are those whose mail waits in a batch of `busy`, or was sent in one of `recent`.
-
-        Returns
-        -------
-        tuple of int
-            How many get a reminder, and how many their invitation, which was never sent.
+        Returned is how many get a reminder, and how many their invitation, which was never sent.
         """
         here = (
             addressees.c.version_id == version_id,

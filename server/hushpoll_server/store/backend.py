@@ -24,18 +24,13 @@ Key = tuple[int, bytes]
 
 
 class Cutoff(NamedTuple):
-    """The moments that divide versions into those that take reports and those that take none.
-
-    Attributes
-    ----------
-    accepts_until : int
-        A version whose ``accepts_until`` is at or before this second takes no report: now.
-    closes : int
-        Nor does a version whose ``closes`` is at or before this second: now less the grace period.
-    """
+    """The moments that divide versions into those that take reports and those that take none."""
 
     accepts_until: int
+    """A version whose ``accepts_until`` is at or before this second takes no report: now."""
     closes: int
+    """Nor does a version whose ``closes`` is at or before this second: now less the grace period.
+    """
 
 
 TAKES_REPORTS: Final = """
@@ -47,18 +42,12 @@ AND (closes IS NULL OR closes > {closes})
 
 
 class Deletions(NamedTuple):
-    """What was deleted since the last vacuum.
-
-    Attributes
-    ----------
-    sealed : bool
-        Whether reports were sealed.
-    erased : frozenset of str
-        Tables of whose deleted rows nothing may be left on any page.
-    """
+    """What was deleted since the last vacuum."""
 
     sealed: bool
+    """Whether reports were sealed."""
     erased: frozenset[str]
+    """Tables of whose deleted rows nothing may be left on any page."""
 
 
 class Session(Protocol):

@@ -77,14 +77,9 @@ class SurveyStore:
         self._database = database
 
     def publish(self, *, name: str, canonical: bytes, **columns: Any) -> tuple[VersionRow, bool]:
-        """Insert a version, or return the one that the survey has under this number.
+        """Insert a version, or return the one that has this number; and whether it was inserted.
 
-        Returns
-        -------
-        row : VersionRow
-            The version. The caller compares digests: an equal one is the same publication again.
-        created : bool
-            Whether it was inserted.
+        The caller compares digests: an equal one is the same publication again.
         """
         with self._database.writing(catalogue=True) as connection:
             survey_id = _survey_id(connection, name)
@@ -305,21 +300,9 @@ class TokenStore:
             return [_token(row) for row in connection.execute(statement)]
 
     def replace(self, token_id: str, successor: ApiTokenRow, *, valid_until: int) -> bool:
-        """Insert a token's successor and let the token itself expire, in one transaction.
+        """Insert a token's successor and let the token expire at `valid_until` at the latest.
 
-        Parameters
-        ----------
-        token_id : str
-            Public id of the token.
-        successor : ApiTokenRow
-            The new token.
-        valid_until : int
-            Second at which the old token expires, unless it expires sooner anyway.
-
-        Returns
-        -------
-        bool
-            False, with nothing changed, if the old token is revoked or has a successor already.
+        Return False, with nothing changed, if it is revoked or has a successor already.
         """
         ends = api_tokens.c.expires_at
         with self._database.writing() as connection:

@@ -38,14 +38,8 @@ class CounterStore:
 
     They wait in memory until ``flush``, which is no part of any upload's transaction. A crash loses
     what was counted since the last flush, never a report. Accepted reports are not counted here:
-    their number is that of the stored reports.
-
-    Parameters
-    ----------
-    database : Database
-        Where they are written.
-    observe : callable or None
-        Called with each outcome and its number, without the version, as soon as it is counted.
+    their number is that of the stored reports. `observe` is called with each outcome and its number
+    as soon as it is counted.
     """
 
     def __init__(
@@ -67,13 +61,7 @@ class CounterStore:
             self._observe(outcome, count)
 
     def flush(self) -> None:
-        """Write what waits, and wait for another thread that writes; if it fails, all of it stays.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the database is away, or another thread's write takes too long.
-        """
+        """Write what waits, after another thread that writes; if it fails, all of it stays."""
         if not self._writing.acquire(timeout=WAIT_SECONDS):
             raise Refused(
                 "unavailable",
@@ -138,18 +126,11 @@ def _totals(connection: Connection, version_id: int) -> dict[str, int]:
 
 
 class Aggregate(NamedTuple):
-    """Counts of some reports.
-
-    Attributes
-    ----------
-    reports : int
-        How many there are.
-    support, joint : bytes
-        int64, little-endian; see ``hushpoll_analysis.records.counts``.
-    """
+    """Counts of some reports."""
 
     reports: int
     support: bytes
+    """int64, little-endian, as ``joint``; see ``hushpoll_analysis.records.counts``."""
     joint: bytes
 
     def plus(self, other: Aggregate) -> Aggregate | None:
@@ -168,21 +149,13 @@ Aggregator = Callable[[int, Iterable[Rows]], Aggregate]
 
 
 class Sealed(NamedTuple):
-    """What is known of a version's sealed reports, whether their records still exist or not.
-
-    Attributes
-    ----------
-    aggregate : Aggregate
-        Their counts.
-    shuffled : bool
-        Whether the version is over and all its segments were shuffled together.
-    records_deleted_at : int or None
-        When the records were deleted, in seconds since 1970, UTC.
-    """
+    """What is known of a version's sealed reports, whether their records still exist or not."""
 
     aggregate: Aggregate
     shuffled: bool
+    """Whether the version is over and all its segments were shuffled together."""
     records_deleted_at: int | None
+    """Seconds since 1970, UTC."""
 
 
 def read_sealed(connection: Connection, version_id: int) -> Sealed | None:
@@ -229,31 +202,18 @@ def _added(first: bytes, second: bytes) -> bytes:
 
 
 class Released(NamedTuple):
-    """The last release of a version.
-
-    Attributes
-    ----------
-    at : int
-        When it was made, in seconds since 1970, UTC.
-    aggregate : Aggregate
-        Counts of its reports: of all reports that were sealed then.
-    refused : mapping of str to int
-        Duplicates and refusals until then, by outcome.
-    """
+    """The last release of a version."""
 
     at: int
+    """Seconds since 1970, UTC."""
     aggregate: Aggregate
+    """Of all reports that were sealed then."""
     refused: Mapping[str, int]
+    """Duplicates and refusals until then, by outcome."""
 
 
 class ReleaseStore:
-    """Statements that make releases and read them.
-
-    Parameters
-    ----------
-    shuffle : callable
-        Returns the rows of uint8[n, L] in a random order.
-    """
+    """Statements that make releases and read them; `shuffle` permutes the rows of uint8[n, L]."""
 
     def __init__(self, database: Database, shuffle: Callable[[Rows], Rows]) -> None:
         self._database = database
@@ -270,22 +230,10 @@ class ReleaseStore:
     ) -> int:
         """Release what is sealed, if the version's period has ended and enough of it is new.
 
-        Segments that are less than half full are shuffled together with older ones. Then nothing
-        but a larger segment tells which release a report was in.
-
-        Parameters
-        ----------
-        minimum : int
-            With fewer new reports nothing is released before the end of the next period.
-        now : int
-            Seconds since 1970, UTC.
-        following : int or None
-            The end of the next period.
-
-        Returns
-        -------
-        int
-            Reports that were released; 0 also if another process has made the release.
+        With fewer new reports than `minimum` nothing is released before the end of the next period,
+        `following`. Segments that are less than half full are shuffled together with older ones.
+        Then nothing but a larger segment tells which release a report was in. Returned is how many
+        were released: 0 also if another process has made the release.
         """
         with self._database.writing(sealing=version_id) as connection:
             reached = connection.execute(

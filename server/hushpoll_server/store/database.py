@@ -37,11 +37,6 @@ class AutocommitConnections:
 
     There are as many as were ever in use at the same time. To take a connection out of a pool and
     to return it would cost a busy process more time than the statement does.
-
-    Parameters
-    ----------
-    engine : Engine
-        Opens them.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -90,27 +85,10 @@ class AutocommitConnections:
 class Database:
     """A durable database with transactions that read and transactions that write.
 
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy URL; ``sqlite:///path`` or ``postgresql://user@host/database``.
-    pool_size : int
-        Connections kept open.
-
-    Raises
-    ------
-    InvalidParameter
-        The URL cannot be read, or names a database that this release does not serve, a file that
-        is no database, or a PostgreSQL that does not answer.
-    NotDurable
-        The database refuses the settings under which a commit is durable.
-
-    Attributes
-    ----------
-    engine : Engine
-        SQLAlchemy's engine.
-    session, inbox
-        Its statements in the database's own SQL; see ``backend``.
+    Its URL is ``sqlite:///path`` or ``postgresql://user@host/database``; refused are others, a file
+    that is no database, a server that does not answer, and settings under which no commit is
+    durable. `session` and `inbox` are statements in the database's own SQL; see ``backend``. Its
+    methods raise ``unavailable`` where it is down, locked for too long, out of space or read-only.
     """
 
     def __init__(self, url: str, *, pool_size: int = 32) -> None:
@@ -130,13 +108,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a transaction that sees one consistent state and changes nothing.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the database is down, locked for too long, or out of space.
-        """
+        """Open a transaction that sees one consistent state and changes nothing."""
         with self._available(), self._reading.begin() as connection:
             yield connection
 
@@ -146,20 +118,11 @@ class Database:
     ) -> Iterator[Connection]:
         """Open a transaction that is durable once the block has ended without an exception.
 
-        Parameters
-        ----------
-        sealing : int or None
-            Survey version that is sealed: until the commit, no other transaction of any process
-            stores reports of it or seals it.
-        catalogue : bool
-            Whether no other transaction that was opened like this may run at the same time: for a
-            transaction that reads before it writes, such as a migration or a publication.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``, as ``reading``. If the answer to the commit was lost, the writes may
-            have been stored nevertheless.
+        Until the commit no other transaction of any process stores reports of the version
+        `sealing`, or seals it. With `catalogue` no other one that was opened so runs at the same
+        time: for those that read before they write, such as a migration or a publication. If the
+        answer to the commit was lost, the writes may have been stored though ``unavailable`` is
+        raised.
         """
         with ExitStack() as stack:
             stack.enter_context(self._available())
@@ -178,23 +141,8 @@ class Database:
     def insert_at_once(self, rows: Sequence[Row], cutoff: Cutoff) -> set[Key] | None:
         """Insert rows of one version into the inbox, in one durable exchange with the database.
 
-        Parameters
-        ----------
-        rows : sequence of (int, bytes, bytes)
-            Version, id and record of at least one report.
-        cutoff : Cutoff
-            Nothing is done if the version takes no reports.
-
-        Returns
-        -------
-        set of (int, bytes) or None
-            The keys of the rows whose id is new; None if nothing was done, and a transaction of
-            several statements is needed.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``, as ``writing``.
+        A row is (version, id, record); returned are the keys (version, id) that are new, or None if
+        nothing was done, because of `cutoff` or since several statements are needed.
         """
         with ExitStack() as stack:
             stack.enter_context(self._available())
@@ -232,12 +180,8 @@ class Database:
 
         SQLite's log keeps what each transaction wrote, and PostgreSQL's pages keep deleted rows
         with the transactions that deleted them. Both would tell in which order reports were stored,
-        which token was spent with each, and which reports were sealed since.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``, as ``reading``; the next call does what is left to do.
+        which token was spent with each, and which reports were sealed since. After ``unavailable``
+        the next call does what is left to do.
         """
         if not (self._written or self._sealed or self._erased):
             return True
@@ -262,11 +206,6 @@ class Database:
 
         On SQLite it is larger than the commit of one report: a smaller one would still find room in
         the log that a failed commit has left on a full disk.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the database is away, full or read-only.
         """
         with self.writing() as connection:
             connection.execute(delete(write_probe))
@@ -303,13 +242,7 @@ class Database:
 
 
 def parse_url(url: str) -> URL:
-    """Return the URL of a database that this release serves, with its driver.
-
-    Raises
-    ------
-    InvalidParameter
-        It cannot be read, or names another database than an SQLite file or PostgreSQL.
-    """
+    """Return the URL of a database that this release serves, with its driver; refuse any other."""
     parsed = read_url(url)
     if parsed is None:
         # Such a text can contain a password.

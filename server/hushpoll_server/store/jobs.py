@@ -73,13 +73,9 @@ class JobStore:
         now: int,
         most: int,
     ) -> list[str] | None:
-        """Add a job that waits for a worker, unless its token has `most` jobs that have not ended.
+        """Add a job that waits for a worker, unless its token has `most` that have not ended.
 
-        Returns
-        -------
-        list of str or None
-            None if the job was added; otherwise the token's jobs that have not ended, the oldest
-            first.
+        Those are returned then, the oldest first.
         """
         unended = (
             select(jobs.c.id)
@@ -143,16 +139,11 @@ class JobStore:
             )
 
     def claim(self, owner: str, *, now: int, lease: int, attempts: int, running: int) -> str | None:
-        """Give `owner` the job whose turn it is, of those that no living worker holds.
+        """Give `owner` the job whose turn it is, and return its id; None if none may be run now.
 
-        Tokens take turns: first those with the fewest running jobs, of these the one whose last job
-        began the longest ago, and of its jobs the oldest. A token with `running` running jobs
-        waits. A job whose workers died `attempts` times fails.
-
-        Returns
-        -------
-        str or None
-            The job's id; None if no job may be run now.
+        No living worker holds it. Tokens take turns: first those with the fewest running jobs, of
+        these the one whose last job began the longest ago, and of its jobs the oldest. A token with
+        `running` running jobs waits. A job whose workers died `attempts` times fails.
         """
         # Workers ask every second; without a free job they need no writing transaction.
         if not self.any_waiting(now=now):

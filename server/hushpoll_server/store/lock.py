@@ -41,12 +41,8 @@ _HELD: Final[set[tuple[int, int]]] = set()
 class ServerLock:
     """The lock of a database file, or of nothing where the database is not a file.
 
-    Use it as a context manager, around all use of the database by this process.
-
-    Parameters
-    ----------
-    descriptor : int or None
-        An open descriptor that holds the lock; this object closes it.
+    Use it as a context manager, around all use of the database by this process. The descriptor that
+    holds the lock is closed by it.
     """
 
     def __init__(self, descriptor: int | None) -> None:
@@ -84,21 +80,8 @@ class ServerLock:
 def acquire(url: str) -> ServerLock:
     """Take the lock of a database file; wait up to two seconds for a server that was just killed.
 
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy URL of the database.
-
-    Returns
-    -------
-    ServerLock
-        Without a descriptor for PostgreSQL, which takes any number of servers.
-
-    Raises
-    ------
-    InvalidParameter
-        Another server holds it; the URL names no database that can be served; or the file system
-        has no locks.
+    The lock has no descriptor for PostgreSQL, which takes any number of servers. Refused are a file
+    that another server has locked, and a file system without locks.
     """
     path = _lock_path(url)
     if path is None:
@@ -119,20 +102,10 @@ def acquire(url: str) -> ServerLock:
 
 
 def adopt(url: str, descriptor: int | None) -> ServerLock:
-    """Share the lock that another process holds and has passed on to this one.
+    """Share the lock that another process holds; it has passed its ``ServerLock.fileno`` on.
 
-    Parameters
-    ----------
-    url : str
-        The URL that `acquire` was given.
-    descriptor : int or None
-        What ``ServerLock.fileno`` returned there, inherited by this process. Programs that this
-        process starts from now on do not inherit it.
-
-    Raises
-    ------
-    InvalidParameter
-        The descriptor is not one of this database file, or another server holds the lock.
+    Programs that this process starts from now on do not inherit it. A descriptor that is none of
+    the file, or whose lock another server holds, is refused.
     """
     path = _lock_path(url)
     if path is None:

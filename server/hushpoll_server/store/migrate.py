@@ -51,11 +51,8 @@ _VERSIONS = Table(
 def upgrade(database: Database) -> None:
     """Create the tables of a new database, or apply the missing migrations, in one transaction.
 
-    Raises
-    ------
-    SchemaRefused
-        The database has a schema version that this program does not know, because a newer release
-        or a development version has used it; or it belongs to another program.
+    Refused is a schema version that this program does not know, as of a newer release, and the
+    database of another program.
     """
     with database.writing(catalogue=True) as connection:
         version = _known_version(connection)
@@ -68,13 +65,7 @@ def upgrade(database: Database) -> None:
 
 
 def downgrade(database: Database, version: str) -> None:
-    """Undo the migrations after a schema version; ``"base"`` removes every table.
-
-    Raises
-    ------
-    SchemaRefused
-        As ``upgrade``.
-    """
+    """Undo the migrations after a schema version; ``"base"`` removes every table."""
     with database.writing(catalogue=True) as connection:
         current = _known_version(connection)
         if version != BASE:
@@ -87,13 +78,7 @@ def downgrade(database: Database, version: str) -> None:
 
 
 def current(database: Database) -> str | None:
-    """Return the database's schema version, known or not; None for an empty database.
-
-    Raises
-    ------
-    SchemaRefused
-        A development version has made the database.
-    """
+    """Return the database's schema version, known or not; None for an empty database."""
     with database.reading() as connection:
         return _version(connection)
 

@@ -35,31 +35,18 @@ class Outcome(StrEnum):
 
 
 class ReportRow(NamedTuple):
-    """A well-formed report that is to be stored.
-
-    Attributes
-    ----------
-    version_id : int
-        Survey version it belongs to.
-    report_id : bytes
-        Its 16-byte id.
-    record : bytes
-        The record, of the version's size.
-    survey_id : int or None
-        Survey of which it must spend a respondent token; None for an open or invited survey.
-    token : bytes or None
-        SHA-256 of the token that was sent with it; of an invited survey, of the input of a token
-        that was verified.
-    invited : bool
-        Whether it must spend a token of an invited survey.
-    """
+    """A well-formed report that is to be stored."""
 
     version_id: int
     report_id: bytes
+    """16 bytes."""
     record: bytes
     survey_id: int | None = None
+    """Survey of which it must spend a respondent token; None for an open or invited survey."""
     token: bytes | None = None
+    """SHA-256 of the token; of an invited survey, of the input of a token that was verified."""
     invited: bool = False
+    """Whether it must spend a token of an invited survey."""
 
     def __repr__(self) -> str:
         return f"<report with a record of {len(self.record)} bytes, not shown>"
@@ -72,13 +59,7 @@ class ReportRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """Well-formed reports of one open survey's version, as arrays.
-
-    Parameters
-    ----------
-    version_id : int
-        Survey version they belong to.
-    """
+    """Well-formed reports of one open survey's version, as arrays."""
 
     version_id: int
     ids: npt.NDArray[np.uint8]
@@ -109,13 +90,7 @@ ALL_ACCEPTED: Final = (Outcome.ACCEPTED,)
 
 
 class ReportStore:
-    """Statements on reports that are not yet sealed.
-
-    Parameters
-    ----------
-    cutoff : callable
-        Returns the cutoff of this moment.
-    """
+    """Statements on reports that are not yet sealed; `cutoff` returns that of this moment."""
 
     def __init__(self, database: Database, cutoff: Callable[[], Cutoff]) -> None:
         self._database = database
@@ -127,12 +102,8 @@ class ReportStore:
         A known id decides before any token is looked at, so that a retry is never refused. The
         transaction that stores a report deletes its token. The same transaction finds out whether
         the version takes reports: once any process has closed a version, no report of it is stored.
-
-        Returns
-        -------
-        sequence of sequences of Outcome
-            For each upload the outcomes of its reports, in their order. None for an upload with
-            known ids, if the database became unavailable before the records could be compared.
+        Returned are the outcomes of each upload's reports; None for an upload with known ids, if
+        the database became unavailable before the records could be compared.
         """
         at_once = self._insert_at_once(uploads)
         if at_once is not None:

@@ -53,14 +53,8 @@ Keys = npt.NDArray[np.bytes_]
 class SegmentStore:
     """Statements that seal reports, and read what is sealed.
 
-    Parameters
-    ----------
-    shuffle : callable
-        Returns the rows of uint8[n, L] in a random order.
-    aggregator : callable
-        Counts records of a version.
-    now : callable
-        Seconds since 1970, UTC.
+    `shuffle` puts the rows of uint8[n, L] in a random order, `aggregator` counts records of a
+    version, and `now` is in seconds since 1970, UTC.
     """
 
     def __init__(
@@ -84,27 +78,14 @@ class SegmentStore:
         """Move the inbox of one version, shuffled, into segments and empty it, in one transaction.
 
         The same transaction adds the moved reports to the version's aggregate. They are shuffled
-        together with segments that are less than half full and not released: a version with at
-        most ``segments.SEGMENT_REPORTS / 2`` reports has one segment, shuffled anew by every seal.
+        together with segments that are less than half full and not released: a version with at most
+        ``segments.SEGMENT_REPORTS / 2`` reports has one segment, shuffled anew by every seal. With
+        fewer reports than `minimum` nothing is moved: few that are sealed together could be told
+        apart by when they were sealed.
 
-        Parameters
-        ----------
-        version_id : int
-            Survey version.
-        record_size : int
-            Its L, in bytes.
-        minimum : int
-            With fewer reports nothing is moved: few reports that are sealed together could be told
-            apart by when they were sealed.
-        last : bool
-            No more reports will come. All reports are moved, all segments of the version shuffled
-            together, so that nothing tells which seal a report was in, and released. From then on
-            no process stores a report of the version.
-
-        Returns
-        -------
-        int
-            Reports moved.
+        With `last`, no more reports will come: all are moved, all segments shuffled together, so
+        that nothing tells which seal a report was in, and released; from then on no process stores
+        a report of the version. Returned is how many were moved.
         """
         with self._database.writing(sealing=version_id) as connection:
             if last:
@@ -163,19 +144,9 @@ class SegmentStore:
             self._count_segments(connection, version_id, record_size)
 
     def delete_records(self, version_id: int, record_size: int, at: int) -> int:
-        """Delete all segments of a version; its aggregate and the ids of its reports stay.
+        """Delete all segments of a version that takes no more reports; return how many records.
 
-        Parameters
-        ----------
-        version_id, record_size
-            The version, which takes no more reports and whose inbox is empty.
-        at : int
-            Now, in seconds since 1970, UTC.
-
-        Returns
-        -------
-        int
-            Records deleted; 0 if there were none.
+        Its aggregate and the ids of its reports stay. Its inbox is empty.
         """
         with self._database.writing(sealing=version_id) as connection:
             sealed = counts.read_sealed(connection, version_id)
@@ -229,12 +200,8 @@ class SegmentStore:
     ) -> Iterator[Rows]:
         """Yield every sealed record of one version, or of its last release, in one state.
 
-        Small segments are joined, so that a caller that works on arrays gets large ones.
-
-        Yields
-        ------
-        ndarray of uint8, shape (m, record_size)
-            The order has no meaning.
+        They are uint8[m, L] in an order without meaning. Small segments are joined, so that a
+        caller that works on arrays gets large ones.
         """
         with self._database.reading() as connection:
             yield from segments.blocks(
@@ -259,11 +226,8 @@ class SegmentStore:
     ) -> tuple[int, Aggregate, Rows]:
         """Seal the ids of the reports that wait, and those `withdrawn`.
 
-        Returns
-        -------
-        tuple of int, Aggregate and ndarray of uint8
-            The number of these reports, their counts, and the rows to insert: their records,
-            shuffled together with those `removed` from segments unless all will be shuffled.
+        Returned are their number, their counts, and the rows to insert, uint8[n, L]: their records,
+        shuffled together with those `removed` from segments unless all will be shuffled.
         """
         statements = self._database.inbox
         joined_ids, joined = statements.read_inbox(connection, version_id, record_size)
@@ -339,25 +303,10 @@ def _withdrawn(connection: Connection, version_id: int) -> Rows:
 def add_ids(
     connection: Connection, statements: Inbox, version_id: int, ids: Rows, *, known: int, last: bool
 ) -> None:
-    """Add the ids of reports that are being sealed to those of the version.
+    """Add ids, uint8[n, 16], to the sealed ones of the version; refuse one that is there.
 
-    Parameters
-    ----------
-    connection : Connection
-        Transaction that seals the version, and holds its lock alone.
-    statements : Inbox
-        Inserts the chunks.
-    ids : ndarray of uint8, shape (n, 16)
-        New ids, in any order.
-    known : int
-        How many sealed ids the version has, approximately.
-    last : bool
-        No more will come: merge all ids into one list, so that nothing tells when they came.
-
-    Raises
-    ------
-    RuntimeError
-        An id is in a list twice.
+    They are in any order. The transaction holds the lock of the version alone. `known` is about how
+    many it has. With `last` all ids are merged into one list, so that nothing tells when they came.
     """
     new = _ascending(np.ascontiguousarray(ids).view(f"S{ID_SIZE}").ravel())
     columns = select(sealed_ids.c.ids).where(*_of(version_id, YOUNG)).order_by("first")

@@ -53,17 +53,11 @@ def shuffled(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 class ShuffledRows:
-    """Rows in a uniformly random order; iterating yields them once, in blocks.
+    """Rows of L bytes in a uniformly random order; iterating yields them once, in blocks.
 
     All rows are read at once. Where they are more than one bucket, they wait in temporary files
-    without a name (``TMPDIR``), which the system removes with the process.
-
-    Parameters
-    ----------
-    rows : int
-        How many there are, approximately.
-    record_size : int
-        L, in bytes.
+    without a name (``TMPDIR``), which the system removes with the process. `rows` is about how
+    many.
     """
 
     def __init__(self, blocks: Iterable[Rows], *, rows: int, record_size: int) -> None:
@@ -230,12 +224,9 @@ def _regrouped(blocks: Iterable[Rows], least: int) -> Iterator[Rows]:
 def blocks(
     connection: Connection, version_id: int, record_size: int, *, released_only: bool = False
 ) -> Iterator[Rows]:
-    """Yield the rows of a version's segments, or of its last release; small segments are joined.
+    """Yield the rows of a version's segments, or of its last release, as uint8[m, L].
 
-    Yields
-    ------
-    ndarray of uint8, shape (m, record_size)
-        The order has no meaning.
+    Their order has no meaning. Small segments are joined.
     """
     statement = select(segments.c.data).where(segments.c.version_id == version_id)
     if released_only:

@@ -120,10 +120,7 @@ class UserStore:
     def replace_password(self, checked: UserRow, password: str) -> bool:
         """Do as `set_password` for a user who has just been checked.
 
-        Returns
-        -------
-        bool
-            False, with nothing changed, if the user signs in by something else by now.
+        Return False, with nothing changed, if the user signs in by something else by now.
         """
         with self._database.writing() as connection:
             if not _is_still(connection, checked):
@@ -148,10 +145,7 @@ class UserStore:
     def bind_account(self, user_id: str, *, password: str, issuer: str, subject: str) -> bool:
         """Bind an account to a user who has none yet, and whose password is still this mark.
 
-        Returns
-        -------
-        bool
-            False if the user has one, or has another password, or another user has the account.
+        Return False if the user has one, or has another password, or another user has the account.
         """
         with self._database.writing(catalogue=True) as connection:
             account = and_(users.c.issuer == issuer, users.c.subject == subject)
@@ -177,10 +171,7 @@ class UserStore:
     def begin_session(self, session: SessionRow, *, secret_hash: bytes, checked: UserRow) -> bool:
         """Insert a session of a user who has just been checked, and delete those that are over.
 
-        Returns
-        -------
-        bool
-            False, with nothing changed, if the user signs in by something else by now.
+        Return False, with nothing changed, if the user signs in by something else by now.
         """
         with self._database.writing() as connection:
             if not _is_still(connection, checked):

@@ -52,25 +52,10 @@ class WithdrawalStore:
         """Delete the record of a report that is not sealed, durably, and keep its id known.
 
         Whatever it finds it makes the same durable write of the version's counter, so that what
-        takes longest takes as long for a report that was released as for one that never came.
-
-        Parameters
-        ----------
-        report_id : bytes
-            The report's 16 bytes.
-        day : str
-            Today, under which it is counted: YYYY-MM-DD, UTC.
-
-        Returns
-        -------
-        Withdrawal
-            ``DELETED`` also where an earlier withdrawal has deleted it and its id is not sealed
-            yet: the answer to that one may have been lost.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``.
+        takes longest takes as long for a report that was released as for one that never came. It is
+        counted under `day`, YYYY-MM-DD, UTC. ``DELETED`` is returned also where an earlier
+        withdrawal has deleted it and its id is not sealed yet: the answer to that one may have been
+        lost.
         """
         with self._database.writing() as connection:
             # No seal of the version runs meanwhile: it is either before or after this.

@@ -15,17 +15,7 @@ class WorkerStore:
         self._database = database
 
     def hold(self, worker_id: str, *, of_server: bool, now: int, until: int) -> None:
-        """Say that a worker is alive until a time, and forget those whose time is over.
-
-        Parameters
-        ----------
-        worker_id : str
-            Its own id.
-        of_server : bool
-            Whether a server started it.
-        now, until : int
-            This moment, and the time until which it counts as alive.
-        """
+        """Say that a worker is alive until a time, and forget those whose time is over."""
         mine = workers.c.id == worker_id
         row = {"of_server": of_server, "alive_until": until}
         with self._database.writing() as connection:

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from hushpoll_shared.cli.out_file import table_out_option
-from hushpoll_shared.estimators import CONFIDENCES
-from hushpoll_shared.group_metrics import CONFIDENCE, FOLDS, LARGEST_CONFIDENCE, PROTECTED_INPUTS
+from hushpoll_shared.group_metrics import FOLDS
+from hushpoll_shared.jobs.analyses import Regress
+from hushpoll_shared.jobs.training import Fairness
+from hushpoll_shared.querying.options import option_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-confidence_option = click.option(
-    "--confidence",
-    type=click.FloatRange(CONFIDENCES[0], LARGEST_CONFIDENCE),
-    default=CONFIDENCE,
-    show_default=True,
-    help="Confidence of the intervals.",
-)
+confidence_option = option_of(Fairness, "confidence", "Confidence of the intervals.")
 params_option = click.option(
     "--params",
     multiple=True,
     metavar="FILE|NAME=VALUE",
     help="Parameters of the learner, as JSON or one by one; later ones win.",
 )
-_PROTECTED_INPUT = click.option(
-    "--protected-input",
-    type=click.Choice(PROTECTED_INPUTS),
-    default=PROTECTED_INPUTS[0],
-    show_default=True,
-    help="What the model gets of the protected attribute, never its record: nothing, or each of "
-    "its values in turn.",
+_PROTECTED_INPUT = option_of(
+    Fairness,
+    "protected_input",
+    "What the model gets of the protected attribute, never its record: nothing, or each of its "
+    "values in turn.",
 )
 _EXPECT = click.option(
     "--expect",
@@ -49,28 +43,31 @@ _FOLDS = click.option(
     show_default=True,
     help="Parts to cross-fit.",
 )
-_GROUPS = click.option(
-    "--groups",
+_GROUPS = option_of(
+    Fairness,
+    "groups",
+    "Compare each of its categories with --reference.  [default: the manifest's two groups]",
     metavar="ATTRIBUTE",
-    help="Compare each of its categories with --reference.  [default: the manifest's two groups]",
 )
-_REFERENCE = click.option(
-    "--reference", metavar="CATEGORY", help="A category of --groups.  [default: the privileged]"
+_REFERENCE = option_of(
+    Fairness,
+    "reference",
+    "A category of --groups.  [default: the privileged]",
+    metavar="CATEGORY",
 )
-_TOGETHER = click.option(
-    "--together",
-    type=click.Choice(["each", "simultaneous", "discoveries"]),
-    default="each",
-    show_default=True,
-    help="How the intervals of --groups hold: each by itself; those of all groups together, with "
-    "the largest disparity; or each by itself, with few false discoveries over the groups.",
+_TOGETHER = option_of(
+    Fairness,
+    "together",
+    "How the intervals of --groups hold: each by itself; those of all groups together, with the "
+    "largest disparity; or each by itself, with few false discoveries over the groups.",
 )
 
 
 def audit_options(command: _Command) -> _Command:
     """Add those of several groups, ``--protected-input``, ``--confidence`` and ``--expect``."""
     own = _PROTECTED_INPUT(confidence_option(_EXPECT(command)))
-    return _GROUPS(_REFERENCE(_TOGETHER(own)))
+    added: Any = _GROUPS(_REFERENCE(_TOGETHER(own)))
+    return added  # type: ignore[no-any-return]  # click's decorators return their argument
 
 
 def cross_fitting_options(command: _Command) -> _Command:
@@ -78,43 +75,39 @@ def cross_fitting_options(command: _Command) -> _Command:
     return params_option(_FOLDS(audit_options(command)))
 
 
-_FAMILIES: Final = ("logit", "multinomial", "ordered", "linear")
-_ESTIMATORS: Final = ("reduced", "likelihood")
-
-
 def regression_options(command: _Command) -> _Command:
     """Add the options of every regression."""
     for option in reversed(
         (
-            click.option(
-                "--formula",
-                required=True,
-                metavar="FORMULA",
-                help='OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
+            option_of(
+                Regress,
+                "formula",
+                'OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
                 "age:gender'; I(age/10), score(x), log(x) compute numbers.",
+                metavar="FORMULA",
             ),
-            click.option(
-                "--family",
-                type=click.Choice(_FAMILIES),
-                help="Model of the outcome.  [default: logit for two categories, multinomial for "
-                "more, linear for numbers]",
+            option_of(
+                Regress,
+                "family",
+                "Model of the outcome.  [default: logit for two categories, multinomial for more, "
+                "linear for numbers]",
             ),
-            click.option(
-                "--saturated",
-                is_flag=True,
-                help="Let each combination of values in clear have its own chances of the "
-                "perturbed predictors.",
+            option_of(
+                Regress,
+                "saturated",
+                "Let each combination of values in clear have its own chances of the perturbed "
+                "predictors.",
             ),
-            click.option(
-                "--robust",
-                is_flag=True,
-                help="Take standard errors from the sandwich, as with weights or clusters.",
+            option_of(
+                Regress,
+                "robust",
+                "Take standard errors from the sandwich, as with weights or clusters.",
             ),
-            click.option(
-                "--estimator",
-                type=click.Choice(_ESTIMATORS),
-                help="likelihood is its maximum; reduced is that less its first-order bias.  "
-                "[default: reduced for records of a protocol, likelihood otherwise]",
+            option_of(
+                Regress,
+                "estimator",
+                "likelihood is its maximum; reduced is that less its first-order bias.  [default: "
+                "reduced for records of a protocol, likelihood otherwise]",
             ),
             click.option(
                 "--at",

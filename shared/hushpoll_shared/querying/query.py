@@ -1,7 +1,8 @@
 """A query: what is asked of the records of a survey version, declared once as a frozen dataclass.
 
 Each field is a parameter with a type, a default, bounds and one sentence. The route and its OpenAPI
-entry, the client's call, the options of both commands and the action log read them.
+entry, the client's call, the options of both commands and the action log read them. A job's
+parameters (:mod:`hushpoll_shared.jobs`) are declared in the same way: both are a `Request`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hushpoll_shared.qualifying.domains import FORM, Where, read_where, spelled_
 from hushpoll_shared.querying.documents import alternatives, words_of
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.reading.decimal_texts import read_bounded
+from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
 
 R = TypeVar("R", bound=Result)
@@ -72,8 +74,8 @@ class Parameter:
         others.
     means : str
         What it is, in a sentence; another parameter is named in backticks.
-    least, most, above : float or None
-        Bounds of a number: at least, at most, more than.
+    least, most, above, below : float or None
+        Bounds of a number: at least, at most, more than, less than.
     spelling : Spelling or None
         Of lists and mappings.
     positional : bool
@@ -98,6 +100,11 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     above: float | None = None
+    below: float | None = None
+    strict: bool = False
+    """Whether JSON has it as a number or a switch, and never as a text."""
+    empty: Callable[[], Any] | None = None
+    """Makes a default that documents do not show: an empty list or object."""
     spelling: Spelling | None = None
     positional: bool = False
     flag: str = ""
@@ -148,8 +155,14 @@ class Parameter:
         return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
 
 
-def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
-    """Return a field of a query.
+def asked(
+    means: str,
+    default: Any = MISSING,
+    *,
+    empty: Callable[[], Any] | None = None,
+    **facts: Any,
+) -> Any:
+    """Return a field of a request.
 
     Parameters
     ----------
@@ -157,11 +170,16 @@ def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
         What it is, in a sentence; another parameter is named in backticks.
     default
         None where there need not be one, or where it depends on the others.
+    empty : callable, optional
+        Makes the default, where that is an empty list or object, which documents do not show.
     **facts
         From `least` to `category_of`, as `Parameter` has them.
     """
-    said = Parameter(means=means, default=default, **facts)
-    return field(default=default, metadata={"parameter": said})
+    if empty is None:
+        said = Parameter(means=means, default=default, **facts)
+        return field(default=default, metadata={"parameter": said})
+    said = Parameter(means=means, default=empty(), empty=empty, **facts)
+    return field(default_factory=empty, metadata={"parameter": said})
 
 
 def confidence() -> Any:
@@ -180,7 +198,58 @@ NAMING = ("attribute", "attributes", "a", "b", "of", "given")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query(Generic[R]):
+class Request:
+    """Parameters that are declared once: those of a query, of a job, and of a part of a job's."""
+
+    @classmethod
+    def of_json(cls, document: JsonObject) -> Self:
+        """Return the request of an object whose members were checked; lists become tuples.
+
+        Raises
+        ------
+        InvalidParameter
+            If it has a member that is no parameter, as one of another release may have.
+        """
+        hints = get_type_hints(cls)
+        for name in document:
+            if name not in hints:
+                raise InvalidParameter(
+                    f"there is no parameter {show(name)}; leave it out", field=name
+                )
+        return cls(**{name: _of_json(hints[name], value) for name, value in document.items()})
+
+    def to_json(self, *without: str) -> dict[str, Any]:
+        """Return it as JSON, without the parameters that are named and those that are None."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: _json(value)
+            for name, value in values.items()
+            if value is not None and name not in without
+        }
+
+
+def _of_json(hint: Any, value: Any) -> Any:
+    kind = alternatives(hint)[0][0]
+    if isinstance(kind, type) and issubclass(kind, Request) and value is not None:
+        return kind.of_json(value)
+    inner = get_args(kind)
+    if isinstance(value, list):
+        return tuple(_of_json(inner[0] if inner else Any, one) for one in value)
+    if isinstance(value, dict) and len(inner) == 2:
+        return {name: _of_json(inner[1], one) for name, one in value.items()}
+    return value
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Request):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_json(one) for one in value]
+    return {name: _json(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Request, Generic[R]):
     """What is asked of one version of a survey; its docstring is what the API says of it."""
 
     name: ClassVar[str]
@@ -225,8 +294,7 @@ class Query(Generic[R]):
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """Return its fields."""
-        kind: Any = cls  # to mypy, a class with instances that have a hash is none that has one
-        return _parameters(kind)
+        return parameters_of(cls)
 
     @classmethod
     def read(cls, given: Mapping[str, object]) -> Self:
@@ -288,10 +356,16 @@ class Query(Generic[R]):
         return found
 
 
+def parameters_of(request: type[Request]) -> tuple[Parameter, ...]:
+    """Return the fields of a request."""
+    kind: Any = request  # to mypy, a class with instances that have a hash is none that has one
+    return _parameters(kind)
+
+
 @cache
-def _parameters(query: type) -> tuple[Parameter, ...]:
-    hints, shared = get_type_hints(query), {one.name for one in fields(Query)}
-    declared = sorted(fields(query), key=lambda one: one.name in shared)  # its own come first
+def _parameters(request: type) -> tuple[Parameter, ...]:
+    hints, shared = get_type_hints(request), {one.name for one in fields(Query)}
+    declared = sorted(fields(request), key=lambda one: one.name in shared)  # its own come first
     return tuple(_parameter(one, hints[one.name]) for one in declared)
 
 

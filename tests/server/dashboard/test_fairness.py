@@ -12,7 +12,7 @@ from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.records.records import Records
 from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.dashboard.fairness import figure_of
-from hushpoll_server.services.results.audits import summary_of
+from hushpoll_server.services.results.kept_results import summary_of_audit
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.wire.batch import encode_many
@@ -55,7 +55,7 @@ def kept(site, report):
     assert store.finish(
         job, "worker", attempt=1, now=9, media_type="application/json", file_name="a.json",
         parts=[json.dumps({**report, "protected_input": "dropped"}).encode()],
-        card=json.dumps(summary_of(report, {"released_at": None})),
+        card=json.dumps(summary_of_audit(report, {"released_at": None})),
     )  # fmt: skip
     return job
 

@@ -7,8 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.api.models.common import Answer, Name, Strict
-from hushpoll_server.jobs.parameters import ReportChoices
+from hushpoll_server.http.bodies import body_of
 from hushpoll_shared.estimators import CONFIDENCES
+from hushpoll_shared.jobs.files import ReportChoices
 
 
 class ReportQuery(Strict):
@@ -86,7 +87,7 @@ def _words(text: str, separator: str) -> list[str]:
     return [word.strip() for word in text.split(separator)] if text else []
 
 
-class PublicationChoices(ReportChoices):
+class PublicationChoices(body_of(ReportChoices)):  # type: ignore[misc]  # made while running
     """What is published, and whether of a survey that still runs."""
 
     so_far: bool = Field(

@@ -10,7 +10,8 @@ from hushpoll_server.api.models.common import Answer, Strict
 from hushpoll_server.api.models.results import Pending, VersionResult
 from hushpoll_server.api.models.verdicts import RESULT_VERDICT
 from hushpoll_server.body_size import BodySize
-from hushpoll_server.jobs.design_parameters import DesignModel
+from hushpoll_server.http.bodies import body_of
+from hushpoll_shared.jobs.analyses import DesignModel
 from hushpoll_shared.queries.parts.rows import HOW_TO_READ
 
 HowToRead = Field(description=HOW_TO_READ)
@@ -34,7 +35,7 @@ class WeightedSharesBody(Strict):
     BODY: ClassVar = BodySize.DESIGN
 
     attribute: str = Field(description="Attribute whose shares are estimated.")
-    design: DesignModel
+    design: body_of(DesignModel)  # type: ignore[valid-type]  # made while running
     confidence: float = Field(
         0.95, ge=0.01, le=0.999999, description="Confidence of the intervals, in [0.01, 0.999999]."
     )

@@ -13,15 +13,17 @@ from hushpoll_server.api.models.results import (
 )
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.http.bodies import body_of
 from hushpoll_server.http.endpoint import json_answer, log_act, services
-from hushpoll_server.jobs.parameters import ExportParameters
 from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
 from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
+from hushpoll_shared.jobs.files import Export as ExportJob
 from hushpoll_shared.wire.documents import CountsDocument
 
 api = Routes("analysis", VERSION)
+ExportParameters = body_of(ExportJob)
 
 
 @api.operation(
@@ -34,7 +36,7 @@ api = Routes("analysis", VERSION)
     scope="read",
     act="exported",
 )
-def records(path: VersionPath, query: ExportParameters) -> Response:
+def records(path: VersionPath, query: ExportParameters) -> Response:  # type: ignore[valid-type]
     """Export every record of the last release, shuffled and without ids.
 
     Refused before the first release, and below the survey's minimum batch. Of a survey that

@@ -1,6 +1,6 @@
 """Background jobs: asked for, looked at, cancelled, their results fetched.
 
-There is a route for each kind of job, made from the table in ``jobs.kinds``.
+There is a route for each kind of job, made from its declaration.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hushpoll_server.api.models.common import TableQuery, VersionPath
 from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes, address_of
+from hushpoll_server.http.bodies import Parameters, body_of
 from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
-from hushpoll_server.jobs.parameters import Parameters
 from hushpoll_server.store.jobs import JobRow
+from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
-from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 api = Routes("jobs")
 
@@ -35,18 +35,18 @@ def _add_route(kind: JobKind) -> None:
         parts = services()
         row = parts.surveys.version(path.name, path.version)
         grant = current_grant()
-        job = kind.ask(parts, row, body, by=grant.token_id, actor=grant.actor)
+        job = kind.ask(parts, row, body.given(), by=grant.token_id, actor=grant.actor)
         return _answer(job, 202, {"Location": address_of("jobs", job.id)})
 
     # The name of the operation, its text and its body in the document.
-    ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.work)
-    ask.__annotations__["body"] = kind.parameters
+    ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.declared)
+    ask.__annotations__["body"] = body_of(kind.declared)
     api.operation(
         "POST",
         f"{VERSION}/jobs/{kind.name}",
         JobAnswer,
         *(409, 410, 501),
-        scope=kind.scope,
+        scope=kind.declared.scope,
         status=202,
         act=f"asked-for-{kind.name}",
     )(ask)
@@ -109,7 +109,7 @@ def result(path: JobPath, query: TableQuery) -> Response:
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)
     form = query.format
-    statistic = JOB_KINDS[job.kind].table
+    statistic = JOBS[job.kind].table
     if form in TABLE_FORMATS and statistic is None:
         raise InvalidParameter(
             f"format is {form!r}, and a job of the kind {job.kind} makes no table; leave "

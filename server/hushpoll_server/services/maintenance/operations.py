@@ -46,24 +46,12 @@ class OperationNumbers(TypedDict):
 
 
 class Operations:
-    """Looks at the whole server.
+    """Looks at the whole server, by functions that return numbers of now.
 
-    Parameters
-    ----------
-    metrics : Metrics or None
-        The server's metrics; without them the queue of other processes is not known.
-    waiting : callable
-        Returns the number of reports in each inbox that is not empty, by version.
-    counts : callable
-        Returns the numbers of waiting and of sealed reports of one version.
-    jobs : callable
-        Returns the number of background jobs by state.
-    overdue : callable
-        Returns the number of survey versions that should have been sealed or released.
-    sealing : str
-        Who seals: ``server`` or ``worker``.
-    any_worker : callable
-        Returns whether a worker is alive.
+    Without metrics the queue of other processes is not known. `waiting` gives the reports in each
+    inbox that is not empty, by version, `counts` those that wait and are sealed of one version,
+    `jobs` the background jobs by state, `overdue` the versions that should have been sealed or
+    released. `sealing` is who seals, ``server`` or ``worker``.
     """
 
     def __init__(
@@ -91,13 +79,7 @@ class Operations:
         self._totals: deque[tuple[float, int]] = deque()
 
     def look(self) -> OperationNumbers:
-        """Return the numbers of now, as the API gives them.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the database is away.
-        """
+        """Return the numbers of now, as the API gives them."""
         inboxes = {version_id: self._counts(version_id) for version_id in self._waiting()}
         with self._database.reading() as connection:
             sealed = sealed_reports(connection)

@@ -40,13 +40,7 @@ class Retention:
         self._sealing = sealing
 
     def delete(self, row: VersionRow) -> Deletion:
-        """Delete the records that a version has, each time; counts and ids stay.
-
-        Raises
-        ------
-        Refused
-            ``survey-not-over``: it takes reports, or may yet.
-        """
+        """Delete the records of a version that takes no more reports; counts and ids stay."""
         state = self._surveys.state(row)
         if state is not State.CLOSED:
             raise Refused(

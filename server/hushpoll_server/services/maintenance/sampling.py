@@ -34,14 +34,10 @@ class SealLag:
         self._sealed: dict[int, int] = {}
 
     def look(self, counts: Mapping[int, tuple[int, int]], now: float) -> float:
-        """Return the longest wait, in seconds.
+        """Return the longest wait, in seconds, of inboxes that are not empty.
 
-        Parameters
-        ----------
-        counts : mapping of int to (int, int)
-            Of every version whose inbox is not empty: reports in the inbox, and sealed ones.
-        now : float
-            Seconds of a clock that never goes back.
+        `counts` has the reports in the inbox and the sealed ones of each, and `now` is of a clock
+        that never goes back.
         """
         before = now if self._last_look is None else self._last_look
         self._last_look = now
@@ -56,21 +52,10 @@ class SealLag:
 
 
 class Sampler:
-    """Asks the database in a thread of its own.
+    """Asks the database in a thread of its own, and gives the metrics the numbers of each look.
 
-    Parameters
-    ----------
-    metrics : Metrics
-        Gets the numbers of each look.
-    waiting : callable
-        Returns the number of reports in each inbox that is not empty, by version.
-    counts : callable
-        Returns the numbers of waiting and of sealed reports of one version.
-    jobs : callable
-        Returns the number of background jobs by state.
-    overdue : callable or None
-        Returns the number of survey versions that another process should have maintained; None
-        where this process maintains them.
+    `waiting`, `counts`, `jobs` and `overdue` are as of `Operations`; `overdue` is None where this
+    process maintains the versions.
     """
 
     def __init__(

@@ -60,12 +60,8 @@ OVERDUE_SECONDS: Final = 60
 def most_waiting(seal_at: int, record_size: int, factor: int) -> int:
     """Return the number of reports at which an inbox is sealed while more arrive.
 
-    Parameters
-    ----------
-    record_size : int
-        L of the version, in bytes.
-    factor : int
-        ``SINGLE_FACTOR``, or the database's ``BULK_FACTOR`` where reports arrive in bulk.
+    A factor is ``SINGLE_FACTOR``, or the database's ``BULK_FACTOR`` where reports arrive in bulk; a
+    record has `record_size` bytes.
     """
     return max(seal_at, min(factor * seal_at, SEALED_BYTES // max(1, record_size)))
 
@@ -73,19 +69,12 @@ def most_waiting(seal_at: int, record_size: int, factor: int) -> int:
 class SealingPolicy:
     """Remembers how many reports waited at the last look, and says which inboxes are due.
 
-    It is asked once a second, in the web process or in ``hushpoll worker``. An inbox is due when
-
-    - it holds ``seal_at`` reports and none has arrived since the look before;
-    - reports still arrive, and as many wait as `most_waiting` says: they arrived in bulk if at
-      least ``max_bulk_reports`` came since the look before, and one by one otherwise;
-    - nothing has arrived for ``seal_idle_seconds``.
-
-    Parameters
-    ----------
-    settings : Settings
-        ``seal_at``, ``seal_idle_seconds`` and ``max_bulk_reports``.
-    bulk_factor : int
-        At how many times ``seal_at`` this database seals while reports arrive in bulk.
+    It is asked once a second, in the web process or in ``hushpoll worker``. An inbox is due when it
+    holds ``seal_at`` reports and none has arrived since the look before; when reports still arrive,
+    and as many wait as `most_waiting` says: they arrived in bulk if at least ``max_bulk_reports``
+    came since the look before, and one by one otherwise; and when nothing has arrived for
+    ``seal_idle_seconds``. `bulk_factor` is how many times ``seal_at`` this database seals while
+    reports arrive in bulk.
     """
 
     def __init__(self, settings: Settings, *, bulk_factor: int) -> None:
@@ -95,18 +84,9 @@ class SealingPolicy:
         self._seen: dict[int, tuple[int, float]] = {}
 
     def due(self, version_id: int, record_size: int, waiting: int, now: float) -> bool:
-        """Look at one inbox, and return whether it is sealed now.
+        """Look at the inbox of a version, and return whether it is sealed now.
 
-        Parameters
-        ----------
-        version_id : int
-            The survey version.
-        record_size : int
-            L of the version, in bytes.
-        waiting : int
-            Reports in its inbox.
-        now : float
-            Seconds of a clock that never goes back.
+        `now` is of a clock that never goes back.
         """
         settings = self._settings
         before, since = self._seen.get(version_id, (-1, now))
@@ -134,13 +114,6 @@ class VersionByVersion:
 
     A failure is logged once, by the type of its error, and again when the type changes or the
     failure has passed. The version is tried again whenever it is due.
-
-    Parameters
-    ----------
-    surveys : SurveyService
-        Knows the versions.
-    metrics : Metrics or None
-        Told how many versions fail.
     """
 
     def __init__(self, surveys: SurveyService, metrics: Metrics | None) -> None:
@@ -151,15 +124,7 @@ class VersionByVersion:
     def each(
         self, act: str, version_ids: Iterable[int], work: Callable[[VersionRow], object]
     ) -> None:
-        """Do one act for each of these versions; no other is due for it now.
-
-        Parameters
-        ----------
-        act : str
-            What is done, for the log.
-        work : callable
-            Does it to a version.
-        """
+        """Do one act, named in the log, for each of these versions; no other is due for it now."""
         due = set(version_ids)
         for key in list(self._failing):
             if key[0] == act and key[1] not in due:
@@ -186,17 +151,7 @@ class VersionByVersion:
 
 
 class Sealing:
-    """Seals inboxes, and releases sealed reports.
-
-    Parameters
-    ----------
-    settings : Settings
-        ``sealing``.
-    surveys, reports, segments, releases, counters, mailing
-        Where the work is.
-    metrics : Metrics or None
-        Told how many versions cannot be maintained.
-    """
+    """Seals inboxes, and releases sealed reports."""
 
     def __init__(
         self,
@@ -227,12 +182,8 @@ class Sealing:
     ) -> None:
         """Seal inboxes that are due, make releases that are due, and vacuum, once.
 
-        Parameters
-        ----------
-        now : float or None
-            Seconds of a clock that never goes back; None asks the system's.
-        prepare : callable
-            Called, before any transaction that others wait for, when a report waits.
+        `now` is of a clock that never goes back, by default the system's. `prepare` is called,
+        before any transaction that others wait for, when a report waits.
         """
         now = time.monotonic() if now is None else now
         waiting = self._reports.waiting()
@@ -270,12 +221,8 @@ class Sealing:
     def sweep(self, now: int) -> None:
         """Seal what is left of ended versions, make releases that are due, forget who was invited.
 
-        Any process may do this at any time: nothing is done twice.
-
-        Parameters
-        ----------
-        now : int
-            Seconds since 1970, UTC.
+        Any process may do this at any time: nothing is done twice. `now` is in seconds since 1970,
+        UTC.
         """
         self._mailing.forget_closed()
         self.seal_ended()
@@ -333,13 +280,8 @@ class Sealing:
 class Maintenance:
     """Takes a turn of sealing every second, on a thread of its own, until it is stopped.
 
-    Parameters
-    ----------
-    sealing : Sealing
-        What it turns.
-    prepare : callable
-        Called once, when the first report waits, so that the first seal is as fast as others. A
-        server that nobody sends a report does without what counting loads.
+    `prepare` is called once, when the first report waits, so that the first seal is as fast as
+    others. A server that nobody sends a report does without what counting loads.
     """
 
     def __init__(self, sealing: Sealing, *, prepare: Callable[[], object] = lambda: None) -> None:

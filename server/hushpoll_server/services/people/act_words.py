@@ -7,17 +7,15 @@ from types import MappingProxyType
 from typing import Final
 
 from hushpoll_server.services.people.roles import ORDER
+from hushpoll_shared.jobs.registry import JOBS, KEPT_JOBS
 from hushpoll_shared.querying.registry import all_queries
-from hushpoll_shared.wire.job_kinds import JOB_KINDS
 
 _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
-    "audits": "the fairness audits",
-    "regressions": "the regressions",
+    **{f"{job.kept.noun}s": job.kept.looked_at for job in KEPT_JOBS},
     "codebook": "the codebook",
     "counts": "the numbers of reports",
     "joint-tables": "a table of several questions",
-    "models": "the models",
     "overview": "the overview of a survey",
     "report": "a report of results",
     "tidy-results": "results as one table",
@@ -34,11 +32,8 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "changed-draft": "changed a draft",
         "changed-password": "set a user's password",
         "closed": "closed a survey",
-        "deleted-audit": "deleted a fairness audit",
         "deleted-draft": "deleted a draft",
-        "deleted-model": "deleted a model",
         "deleted-records": "deleted a survey's records",
-        "deleted-regression": "deleted a regression",
         "exported": "exported records",
         "issued-invitations": "issued invitations",
         "issued-respondent-tokens": "issued tokens for respondents",
@@ -55,8 +50,9 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "took-results-back": "took public results back",
         **{f"gave-role-{role}": f"gave the role {role}" for role in ORDER},
         "gave-role-none": "took a role away",
-        **{f"asked-for-{job}": f"asked for {kind.words}" for job, kind in JOB_KINDS.items()},
-        **{f"fetched-{job}": f"fetched {kind.words}" for job, kind in JOB_KINDS.items()},
+        **{f"deleted-{job.kept.noun}": f"deleted {job.words}" for job in KEPT_JOBS},
+        **{f"asked-for-{job}": f"asked for {kind.words}" for job, kind in JOBS.items()},
+        **{f"fetched-{job}": f"fetched {kind.words}" for job, kind in JOBS.items()},
         **{f"looked-at-{view}": f"looked at {words}" for view, words in _VIEWS.items()},
     }
 )

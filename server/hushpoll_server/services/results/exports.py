@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,9 @@ from hushpoll_server.services.results.analysis import Analysis
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.segments import ShuffledRows
+from hushpoll_shared.jobs.files import ExportCells as Cells
+from hushpoll_shared.jobs.files import ExportContent as Content
+from hushpoll_shared.jobs.files import ExportFormat as Format
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.codec import Field
@@ -57,10 +60,6 @@ from hushpoll_shared.survey.wording import Wording
 from hushpoll_shared.wire.batch import answered
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE, pack_records_header
 
-Format = Literal["records", "parquet", "csv", "sav", "dta"]
-Content = Literal["records", "indicators", "debiased"]
-Cells = Literal["labels", "codes", "hexadecimal"]
-"""What stands in the cells of records in a CSV file."""
 OnRows: TypeAlias = Callable[[int, int], object]
 """Called with (rows written, rows in all)."""
 

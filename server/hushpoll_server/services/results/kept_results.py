@@ -1,15 +1,17 @@
 """Kept results: what jobs made that stays until it is deleted, and has its job's id.
 
-A kind of job whose results are kept is a class here: models, audits, regressions. What they have in
-common is written once, here and in ``api.resources.kept_results``: a list, one of them, the right
-to see and to delete it, and the words of the action log.
+A kind of job whose results are kept says in its declaration what they are called; it is a class
+here: models, audits, regressions. A list, one of them, and the right to see and to delete it are
+written once, here and in ``api.resources.kept_results``.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
+from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.people.actions import Actions
 from hushpoll_server.services.results.jobs import Jobs
@@ -18,28 +20,33 @@ from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import DONE, JobRow
 from hushpoll_server.store.models import ModelStore
-from hushpoll_shared.wire.job_kinds import JOB_KINDS
+from hushpoll_shared.jobs.analyses import Regress
+from hushpoll_shared.jobs.job import KeptJob
+from hushpoll_shared.jobs.training import Fairness, Train
+from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
+from hushpoll_shared.wire.documents import (
+    AuditEntry,
+    AuditSummary,
+    ModelSummary,
+    ReleaseTimes,
+    ShortMetric,
+    TrainingRun,
+)
+from hushpoll_shared.wire.regression_documents import (
+    RegressionDocument,
+    RegressionEntry,
+    RegressionSummary,
+)
 
 E = TypeVar("E")
 """What a list says of one: its job, and a summary."""
 
 
 class KeptResults(Generic[E]):
-    """Kept results of one kind of job, of survey versions.
+    """Kept results of one kind of job, of survey versions."""
 
-    Attributes
-    ----------
-    kind : str
-        Of the jobs, in ``JOB_KINDS``.
-    noun : str
-        What routes, files and the action log call one; its plural ends in s.
-    work : str
-        What messages call the job that makes one.
-    """
-
-    kind: ClassVar[str]
-    noun: ClassVar[str]
-    work: ClassVar[str]
+    job: ClassVar[type[KeptJob]]
+    """The job that makes one."""
 
     def __init__(
         self, store: ModelStore, jobs: Jobs, surveys: SurveyService, actions: Actions
@@ -50,13 +57,13 @@ class KeptResults(Generic[E]):
         self._actions = actions
 
     @property
-    def scope(self) -> str:
-        """Scope of the token that may ask for one and delete it."""
-        return JOB_KINDS[self.kind].scope
+    def noun(self) -> str:
+        """What routes, files and the action log call one."""
+        return self.job.kept.noun
 
     def history(self, row: VersionRow) -> list[E]:
         """Return the newest 200 of a version: the job, and a summary once it is done."""
-        rows = self._jobs.newest_of(row, self.kind)
+        rows = self._jobs.newest_of(row, self.job.name)
         cards = self._store.cards([job.id for job in rows if job.state == DONE])
         return [self._entry(job, cards.get(job.id)) for job in rows]
 
@@ -74,8 +81,10 @@ class KeptResults(Generic[E]):
             ``not-found``: there is none of this id and kind, or none any more.
         """
         job = self._jobs.find(job_id)
-        if job.kind != self.kind:
-            raise Refused("not-found", f"job {job_id!r} is no {self.work}", field=f"{self.noun}_id")
+        if job.kind != self.job.name:
+            raise Refused(
+                "not-found", f"job {job_id!r} is no {self.job.kept.maker}", field=f"{self.noun}_id"
+            )
         return job
 
     def of_version(self, row: VersionRow, job_id: str) -> JobRow:
@@ -111,7 +120,7 @@ class KeptResults(Generic[E]):
     def delete(self, job: JobRow, grant: Grant, *, actor: str) -> None:
         """Delete one that has ended, and record who did; raises as ``Jobs.forget``."""
         row = self._surveys.by_id(job.version_id)
-        self._jobs.forget(job, grant, noun=self.work)
+        self._jobs.forget(job, grant, noun=self.job.kept.maker)
         self._actions.record(
             actor, f"deleted-{self.noun}", survey=row.name, version=row.version, subject=job.id
         )
@@ -123,3 +132,192 @@ class KeptResults(Generic[E]):
     def _entry(self, job: JobRow, text: str | None) -> E:
         found = None if text is None else self.summary(json.loads(text))
         return cast("E", {"job": self._jobs.describe(job), self.noun: found})
+
+
+class Models(KeptResults[TrainingRun]):
+    """Trainings and their models."""
+
+    job = Train
+
+    def card(self, job: JobRow) -> dict[str, Any]:
+        """Return a model's card.
+
+        Raises
+        ------
+        Refused
+            ``job-not-done``: its training waits, runs or has failed; ``job-cancelled``.
+        """
+        self._jobs.result(job)  # which refuses one that is not done
+        text = self._store.cards([job.id]).get(job.id)
+        if text is None:
+            raise Refused(
+                "not-found",
+                f"the model {job.id!r} was trained by an earlier release and has its card in its "
+                "file alone; fetch that",
+                field="model_id",
+            )
+        card: dict[str, Any] = json.loads(text)
+        return card
+
+    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[TrainingRun]:
+        """Return trainings of a version that are done, however old, in the order of their ids.
+
+        Raises
+        ------
+        Refused
+            ``not-found``: there is no such training of this version, or it has no model.
+        """
+        runs = []
+        for job_id in dict.fromkeys(ids):
+            # no id has another character, and PostgreSQL takes no NUL in a text
+            job = self._jobs.lookup(job_id) if job_id.isalnum() else None
+            wanted = job is not None and (job.version_id, job.kind) == (row.id, self.job.name)
+            text = self._store.cards([job_id]).get(job_id) if wanted else None
+            if job is None or text is None:
+                raise Refused("not-found", f"there is no model {job_id[:32]!r} of this version")
+            runs.append(self._entry(job, text))
+        return runs
+
+    def summary(self, card: Any) -> ModelSummary:
+        """Return what a list of models says of one, out of its card."""
+        model, privacy = card["model"], card["model"]["privacy"]
+        return {
+            "learner": model["learner"],
+            "encoding": model["encoding"],
+            "parameters": model["parameters"],
+            "seed": model["seed"],
+            "rows": card["data"]["rows"].get("fitted"),
+            "local_epsilon": card["survey"]["epsilon"],
+            "epsilon": privacy.get("epsilon"),
+            "delta": privacy.get("delta"),
+            "accountant": privacy.get("accountant"),
+            "protections": card["protections"],
+            "on_records": card.get("on_records"),
+        }
+
+
+_SHORT: Final = ("value", "lower", "upper", "conclusion", "withheld")
+
+
+class Audits(KeptResults[AuditEntry]):
+    """Audits of survey versions."""
+
+    job = Fairness
+
+    def report(self, job: JobRow) -> AuditDocument:
+        """Return what it says, as `hushpoll fairness --json` prints it; raises as `document`."""
+        found: AuditDocument = self.document(job)
+        return found
+
+
+def summary_of_audit(report: AuditDocument, about_release: ReleaseTimes) -> AuditSummary:
+    """Return what a list of audits says of one: its groups, and its metrics without the rest.
+
+    Parameters
+    ----------
+    report : mapping
+        The audit, JSON.
+    about_release : mapping
+        What ``Releases.describe`` says of the release that was audited.
+    """
+    about = report["protected"]
+    several = report.get("groups")
+    summary: AuditSummary = {
+        "n": report["n"],
+        "confidence": report["confidence"],
+        "released_at": about_release["released_at"],
+        "attribute": about["attribute"],
+        "privileged": about["privileged"] if several is None else about["reference"],
+        "unprivileged": (
+            about["unprivileged"] if several is None else [one["group"] for one in several]
+        ),
+        "together": report.get("together"),
+        "metrics": None,
+        "largest": None,
+        "disparities": None,
+    }
+    if several is None:
+        summary["metrics"] = _short(report["metrics"])
+        return summary
+    conclusions = [
+        metric.get("conclusion") for group in several for metric in group["metrics"].values()
+    ]
+    summary["largest"] = _short(report["largest"]) if "largest" in report else None
+    summary["disparities"] = {
+        conclusion: conclusions.count(conclusion)
+        for conclusion in ("disparity", "no disparity found", "cannot conclude")
+    }
+    return summary
+
+
+def _short(metrics: Mapping[str, MetricDocument]) -> dict[str, ShortMetric]:
+    return {
+        name: cast("ShortMetric", {key: value for key, value in metric.items() if key in _SHORT})
+        for name, metric in metrics.items()
+    }
+
+
+class Regressions(KeptResults[RegressionEntry]):
+    """Regressions of survey versions."""
+
+    job = Regress
+
+    def result(self, job: JobRow) -> RegressionDocument:
+        """Return what it says, as `hushpoll regress --json` prints it; raises as `document`."""
+        found: RegressionDocument = self.document(job)
+        return found
+
+
+def summary_of_regression(
+    document: RegressionDocument, variables: Sequence[str], about_release: ReleaseTimes
+) -> RegressionSummary:
+    """Return what a list of regressions says of one.
+
+    Parameters
+    ----------
+    document : mapping
+        The regression, JSON.
+    variables : sequence of str
+        The attributes that it reads, the outcome first.
+    about_release : mapping
+        What ``Releases.describe`` says of the release that it is of.
+    """
+    return {
+        "n": document["n"],
+        "confidence": document["confidence"],
+        "released_at": about_release["released_at"],
+        "formula": document["formula"],
+        "family": document["family"],
+        "outcome": document["outcome"]["name"],
+        "predictors": list(variables[1:]),
+        "verdict": document["verdict"]["says"],
+        "converged": document["convergence"]["converged"],
+        "sentences": list(document["sentences"]),
+        "smallest_group": document.get("smallest_group"),
+    }
+
+
+def why_withheld(
+    groups: ClearGroups,
+    found: RegressionDocument | RegressionSummary,
+    names: Collection[str],
+    *,
+    complete: bool,
+) -> str | None:
+    """Return why a reader without the right to export does not see a regression; None: they do.
+
+    Parameters
+    ----------
+    groups : ClearGroups
+        What the reader may see of attributes in clear.
+    found : mapping
+        The regression or its summary, JSON.
+    names : collection of str
+        The attributes of its formula.
+    complete : bool
+        Whether it is of all reports that will ever be.
+    """
+    kept_to = found.get("smallest_group")  # those of an earlier release have none
+    if kept_to is not None and kept_to >= groups.smallest:
+        return None
+    return groups.why_not_kept(names, complete=complete)

@@ -23,7 +23,7 @@ from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused
 from hushpoll_server.services.results.analysis import Analysis, require_few_rare_pairs
 from hushpoll_server.services.results.jobs import Jobs
-from hushpoll_server.services.results.regressions import why_withheld
+from hushpoll_server.services.results.kept_results import why_withheld
 from hushpoll_server.services.results.releases import Release, Releases
 from hushpoll_server.services.results.waves import waves_of
 from hushpoll_server.services.surveys.surveys import State, SurveyService, timestamp

@@ -59,13 +59,7 @@ class Grant:
         return self.surveys is None or survey in self.surveys
 
     def require_survey(self, survey: str | None) -> None:
-        """Refuse what is about another survey; None: about more than the surveys of a bound token.
-
-        Raises
-        ------
-        Refused
-            ``forbidden``.
-        """
+        """Refuse another survey; None: what is about more than the surveys of a bound token."""
         if self.surveys is None or (survey is not None and survey in self.surveys):
             return
         what = "more than them" if survey is None else repr(survey[:64])
@@ -122,23 +116,11 @@ class Access:
         expires_in: int | None = None,
         surveys: Iterable[str] | None = None,
     ) -> IssuedToken:
-        """Issue a bearer token.
+        """Issue a bearer token with at least one of ``SCOPES``.
 
-        Parameters
-        ----------
-        scopes : iterable of str
-            At least one of ``SCOPES``.
-        label : str
-            What it is for, at most 200 printable characters.
-        expires_in : int or None
-            Seconds in [1, 315360000]; None never expires.
-        surveys : iterable of str or None
-            Names of the 1 to 100 surveys that it is for, published or not; None: every survey.
-
-        Raises
-        ------
-        InvalidParameter
-            Unknown scope, or a value outside its interval.
+        A label has at most 200 printable characters. A token expires in [1, 315360000] s, or never,
+        and is for 1 to 100 surveys by name, published or not, or for every survey. Other values are
+        refused.
         """
         row, token = self._new(scopes, label, expires_in)
         if surveys is not None:
@@ -179,28 +161,11 @@ class Access:
         overlap_seconds: int = OVERLAP_SECONDS,
         expires_in: int | None = None,
     ) -> Rotation | None:
-        """Replace a token by a new one with the same scopes and label.
+        """Replace a token by a new one with the same scopes and label; None if there is none.
 
-        Parameters
-        ----------
-        token_id : str
-            Public id of the token.
-        overlap_seconds : int
-            For how long the old token stays valid beside the new one, in [0, 2592000]; never
-            longer than it would have been.
-        expires_in : int or None
-            Seconds after which the new token expires, in [1, 315360000]; by default when the old
-            one would have, if ever.
-
-        Returns
-        -------
-        Rotation or None
-            None if there is no token of this id.
-
-        Raises
-        ------
-        InvalidParameter
-            A value outside its interval; or the token is revoked, expired or replaced already.
+        The old one stays valid for [0, 2592000] s beside the new one, but never longer than it
+        would have been; the new one expires in [1, 315360000] s, by default when the old one would
+        have, if ever. A token that is revoked, expired or replaced is refused.
         """
         if not 0 <= overlap_seconds <= MAX_OVERLAP_SECONDS:
             raise InvalidParameter(
@@ -231,13 +196,9 @@ class Access:
         return self._store.revoke(token_id)
 
     def grant(self, authorization: str | None) -> Grant:
-        """Return what the token of an ``Authorization`` header allows.
+        """Return what the token of an ``Authorization`` header allows, or refuse it.
 
-        Raises
-        ------
-        Refused
-            ``unauthorized``: no token, or one that is unknown, revoked or expired. The answer does
-            not say which.
+        The answer does not say whether it is unknown, revoked or expired.
         """
         match = _TOKEN.fullmatch(bearer(authorization) or "")
         row = self._store.find(match[1]) if match else None
@@ -255,13 +216,7 @@ class Access:
         return Grant(row.id, row.scopes, row.surveys, row.last_used)
 
     def require(self, authorization: str | None, *scopes: str) -> Grant:
-        """Return the grant of a request that needs one of `scopes`.
-
-        Raises
-        ------
-        Refused
-            ``unauthorized`` as ``grant``; ``forbidden`` if the token has none of them.
-        """
+        """Return the grant of a request that needs one of `scopes`; without one: ``forbidden``."""
         grant = self.grant(authorization)
         if not any(map(grant.allows, scopes)):
             raise Refused(

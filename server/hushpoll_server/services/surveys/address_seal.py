@@ -17,17 +17,9 @@ BLOCK: Final = 256
 
 
 class AddressSeal:
-    """Encrypts people by AES-256-GCM, and hashes their addresses, with keys made of one.
+    """Encrypts people by AES-256-GCM, and hashes their addresses, with keys made of `address_key`.
 
-    Parameters
-    ----------
-    key : str
-        The setting ``address_key``, 64 hexadecimal digits.
-
-    Raises
-    ------
-    Refused
-        ``missing-extra``.
+    That setting is 64 hexadecimal digits.
     """
 
     def __init__(self, key: str) -> None:
@@ -57,13 +49,7 @@ class AddressSeal:
         return nonce + self._aead.encrypt(nonce, padded, invitation)
 
     def opened(self, sealed: bytes, invitation: bytes) -> tuple[Person, str]:
-        """Return what was encrypted: the person, and the invitation.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: it was encrypted by another key, or changed since.
-        """
+        """Return the person and the invitation; refuse what was changed, or is of another key."""
         from cryptography.exceptions import InvalidTag
 
         try:

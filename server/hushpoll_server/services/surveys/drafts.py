@@ -40,15 +40,7 @@ class Draft:
 
 
 class Drafts:
-    """Keeps drafts.
-
-    Parameters
-    ----------
-    surveys : SurveyService
-        Publishes, and tells the time.
-    most_bytes : int
-        Largest manifest, in bytes of JSON.
-    """
+    """Keeps drafts of at most `most_bytes` bytes of JSON."""
 
     def __init__(self, store: DraftStore, surveys: SurveyService, *, most_bytes: int) -> None:
         self._store = store
@@ -56,21 +48,9 @@ class Drafts:
         self._most_bytes = most_bytes
 
     def add(self, manifest: Mapping[str, object], *, actor: str) -> Draft:
-        """Keep a new draft.
+        """Keep a new draft, whose ``name`` must be one that a survey can have.
 
-        Parameters
-        ----------
-        manifest : mapping
-            JSON; its ``name`` must be one that a survey can have.
-        actor : str
-            Who begins it, as the action log names them.
-
-        Raises
-        ------
-        ManifestRefused
-            It has no valid name.
-        Refused
-            ``payload-too-large``; ``invalid-request``: the actor has :data:`MOST_DRAFTS` already.
+        An `actor` with :data:`MOST_DRAFTS`, and a manifest that is too large, are refused.
         """
         columns, text = self._columns(manifest)
         now = self._surveys.now()
@@ -119,13 +99,7 @@ class Drafts:
         return self._store.all()
 
     def find(self, draft_id: str) -> Draft:
-        """Return a draft.
-
-        Raises
-        ------
-        Refused
-            ``not-found``.
-        """
+        """Return a draft, or refuse: ``not-found``."""
         entry = self._store.find(draft_id) if draft_id.isalnum() else None
         if entry is None:
             raise Refused(
@@ -139,26 +113,9 @@ class Drafts:
     def replace(
         self, draft: Draft, manifest: Mapping[str, object], *, actor: str, revision: int | None
     ) -> Draft:
-        """Put another manifest into a draft.
+        """Put another manifest into a draft, in the `revision` that was read (None: in any).
 
-        Parameters
-        ----------
-        draft : Draft
-            The draft, as it is now.
-        manifest : mapping
-            As of `add`.
-        actor : str
-            Who changes it.
-        revision : int or None
-            The revision that was read before; None: whatever it is now.
-
-        Raises
-        ------
-        ManifestRefused
-            As `add`.
-        Refused
-            ``draft-changed``: it was changed since; ``not-found``;
-            ``payload-too-large``.
+        One that was changed since is refused, ``draft-changed``, and what `add` refuses.
         """
         columns, text = self._columns(manifest)
         read = draft.row.revision if revision is None else revision
@@ -183,12 +140,7 @@ class Drafts:
     ) -> Publication:
         """Publish a draft in the revision that was read, and delete it.
 
-        Raises
-        ------
-        ManifestRefused
-            Naming the field at fault.
-        Refused
-            As :meth:`SurveyService.publish`; ``draft-changed``.
+        Refused is what :meth:`SurveyService.publish` refuses, and a draft that was changed since.
         """
         if revision is not None and revision != draft.row.revision:
             raise _changed(draft.row)

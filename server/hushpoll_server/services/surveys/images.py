@@ -33,13 +33,7 @@ class Picture:
 
 
 class Images:
-    """Keeps images for the pages of surveys.
-
-    Parameters
-    ----------
-    now : callable
-        Returns the current second since 1970, UTC.
-    """
+    """Keeps images for the pages of surveys; `now` gives seconds since 1970, UTC."""
 
     def __init__(self, store: ImageStore, now: Callable[[], int]) -> None:
         self._store = store
@@ -48,19 +42,8 @@ class Images:
     def add(self, data: bytes, *, actor: str, name: str = "the image") -> tuple[str, Picture]:
         """Keep an image; return its digest, SHA-256 in hexadecimal, and what it is.
 
-        Parameters
-        ----------
-        actor : str
-            Who adds it, as the action log names them.
-        name : str
-            What the file is called, for messages.
-
-        Raises
-        ------
-        InvalidParameter
-            As `read_picture`.
-        Refused
-            ``invalid-request``: the server keeps :data:`MOST_IMAGES` already.
+        `name` is what the file is called in messages. What `read_picture` refuses is refused, and
+        more than :data:`MOST_IMAGES`.
         """
         picture = read_picture(data, name=name)
         digest = hashlib.sha256(data).hexdigest()
@@ -81,13 +64,7 @@ class Images:
         return digest, picture
 
     def find(self, digest: str) -> ImageRow:
-        """Return an image.
-
-        Raises
-        ------
-        Refused
-            ``not-found``.
-        """
+        """Return an image, or refuse: ``not-found``."""
         row = self._store.find(digest) if len(digest) == 64 else None
         if row is None:
             raise Refused("not-found", "the server has no such image", field="image")
@@ -97,13 +74,8 @@ class Images:
 def read_picture(data: bytes, *, name: str = "the image") -> Picture:
     """Return what an image's content says that it is, whatever its name ends in.
 
-    The whole file must be the image: what follows its end could be read as something else.
-
-    Raises
-    ------
-    InvalidParameter
-        For another kind of file, one that is cut or has more behind its end, and one that is too
-        large; it names the file, its size or kind, and the remedy.
+    The whole file must be the image: what follows its end could be read as something else. Another
+    kind of file is refused, and one that is cut or too large.
     """
     name = printable(name)[:100]
     if len(data) > IMAGE_BYTES:

@@ -31,13 +31,7 @@ CACHED_KEYS = 256
 
 
 def voprf() -> ModuleType:
-    """Return the module of the function, which needs the extra ``invited``.
-
-    Raises
-    ------
-    Refused
-        ``missing-extra``.
-    """
+    """Return the module of the function, which needs the extra ``invited``."""
     try:
         from hushpoll_shared.wire import voprf as module
     except MissingExtra as error:
@@ -48,12 +42,7 @@ def voprf() -> ModuleType:
 class InvitationKeys:
     """Derives the keys of versions: new ones of one seed, and each of the one it was made of.
 
-    Parameters
-    ----------
-    seed : str or None
-        The setting ``invitation_seed``.
-    former : str or None
-        The setting ``former_invitation_seeds``.
+    They are the settings ``invitation_seed`` and ``former_invitation_seeds``.
     """
 
     def __init__(self, seed: str | None, former: str | None = None) -> None:
@@ -64,18 +53,8 @@ class InvitationKeys:
     def with_key(self, published: Published, stored: Collection[str] = ()) -> Published:
         """Return a survey as it is published: an invited one with the public key of its version.
 
-        Parameters
-        ----------
-        published : Published
-            The survey, without its key.
-        stored : collection of str
-            Digests that are published already. A survey of which a former seed makes one of them
-            keeps the key that it had.
-
-        Raises
-        ------
-        Refused
-            ``invalid-request``: this server has no seed. ``missing-extra``.
+        A survey of which a former seed makes one of the digests in `stored`, which are published
+        already, keeps the key that it had. A server without a seed refuses.
         """
         if published.submission != INVITED:
             return published
@@ -92,13 +71,7 @@ class InvitationKeys:
         return next((one for one in (newest, *keyed) if one.digest in stored), newest)
 
     def key(self, published: Published) -> KeyPair:
-        """Return the key of a published version.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: it was published with a seed that is not set. ``missing-extra``.
-        """
+        """Return the key of a published version; refuse one of a seed that is not set."""
         newest = [] if self._seed is None else [self._seed]
         for seed in (*newest, *self._former):
             key = self._derived(seed, published.name, published.version)

@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 class CheckedRedemption:
     """A redemption that is well-formed, of a version that takes it, and not yet stored.
 
-    Parameters
-    ----------
-    invitation : bytes
-        SHA-256 of the invitation; whether it is known is found out with the store.
-    blinded : bytes
-        An element of the group.
+    `invitation` is its SHA-256; whether it is known is found out with the store. `blinded` is an
+    element of the group.
     """
 
     row: VersionRow
@@ -52,13 +48,7 @@ class Invitations:
         self._keys = keys
 
     def check_invited(self, row: VersionRow) -> Published:
-        """Return the survey of a version that takes invitations.
-
-        Raises
-        ------
-        Refused
-            ``invalid-request``: it takes none.
-        """
+        """Return the survey of a version, and refuse one that takes no invitations."""
         published = self._surveys.published(row)
         if published.submission != INVITED:
             raise Refused(
@@ -70,26 +60,14 @@ class Invitations:
         return published
 
     def check_open(self, row: VersionRow) -> Published:
-        """Return the survey of a version to which people can be invited now.
-
-        Raises
-        ------
-        Refused
-            As ``check_invited``; ``survey-closed``.
-        """
+        """Return the survey of a version, and refuse one to which nobody can be invited now."""
         published = self.check_invited(row)
         if self._surveys.state(row) in (State.CLOSED, State.CLOSING):
             raise _closed(row)
         return published
 
     def issue(self, row: VersionRow, count: int) -> list[str]:
-        """Return `count` new invitations of 256 random bits to a version; keep their hashes.
-
-        Raises
-        ------
-        Refused
-            As ``check_open``.
-        """
+        """Return `count` new invitations of 256 random bits to a version; keep their hashes."""
         self.check_open(row)
         codes = [secrets.token_urlsafe(32) for _ in range(count)]
         self._store.add(row.id, [_hash(code) for code in codes])
@@ -104,24 +82,9 @@ class Invitations:
     ) -> CheckedRedemption:
         """Check a redemption as far as its invitation need not be looked up.
 
-        Parameters
-        ----------
-        document : object
-            ``{"digest", "blinded"}``, parsed.
-        authorization : str or None
-            The ``Authorization`` header, with the invitation.
-        from_memory : bool
-            Whether not to ask the database: for a thread that must not wait.
-
-        Raises
-        ------
-        NotRemembered
-            The database would have to be asked.
-        InvalidParameter
-            The document has another form, or the element is none of the group.
-        Refused
-            ``unauthorized``: no invitation. ``survey-closed``, ``survey-not-open``,
-            ``unknown-survey``, ``unknown-digest``, ``unavailable``.
+        The document is ``{"digest", "blinded"}``, and the ``Authorization`` header has the
+        invitation. With `from_memory`, for a thread that must not wait, `NotRemembered` is raised
+        where the database would have to be asked.
         """
         digest, blinded = wire.parse_redemption(document)
         row = self._surveys.by_digest(name, digest, from_memory=from_memory)
@@ -146,13 +109,9 @@ class Invitations:
         """Keep the blinded elements of a group in one transaction, then evaluate them.
 
         The element is kept with the invitation before it is evaluated. The same one is evaluated
-        again, for a device that lost the answer.
-
-        Returns
-        -------
-        list
-            For each redemption the answer's JSON, or its refusal: ``unauthorized`` for an unknown
-            invitation of this version, ``invitation-redeemed`` with another element.
+        again, for a device that lost the answer. For each redemption there is the answer's JSON, or
+        its refusal: ``unauthorized`` for an unknown invitation of this version,
+        ``invitation-redeemed`` with another element.
         """
         outcomes = self._store.redeem(
             [Redemption(one.row.id, one.invitation, one.blinded) for one in group]
@@ -160,13 +119,7 @@ class Invitations:
         return [_answer(one, outcome) for one, outcome in zip(group, outcomes, strict=True)]
 
     def spent_by(self, published: Published, authorization: str | None) -> bytes | None:
-        """Return what is kept of the token that a request carries; None if it is no token of it.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: this server lacks the version's key.
-        """
+        """Return what is kept of the token that a request carries; None if it is no token of it."""
         token = wire.Token.from_text(bearer(authorization))
         if token is None:
             return None

@@ -27,38 +27,16 @@ def launch_plan(
 ) -> LaunchPlan:
     """Return what a survey will be able to say, before anybody has answered.
 
-    Parameters
-    ----------
-    plans : Plans
-        Give the verdicts.
-    draft : mapping
-        The manifest as JSON.
-    published : Published
-        What it resolves to.
-    n : int
-        Respondents, in [1, 10^9].
-    width : float
-        Mean width that no question's intervals should exceed, in (0, 1].
-
-    Returns
-    -------
-    LaunchPlan
-        JSON. ``questions``: for each the mean width of a category's 0.95 interval where all
-        categories are equally frequent, and the smallest difference of a category's share between
-        two halves of the respondents that is found with a power of 0.8 (None: no difference is); of
-        a number both are of its mean, as parts of its range, and ``mean_width`` is in its unit.
-        ``verdict``: whether the widest is narrow enough, with the n or epsilon that it takes if
-        not. ``together``: with which respondents that is told by questions alone, in blocks and
-        drawn; None where there is one way only. ``pairs``: of each pair that the draft marks the
-        verdict with which its result will begin. ``audit``: which disparity is found from the
-        records alone; None where no group is declared.
-
-    Raises
-    ------
-    InvalidParameter
-        If n or width is outside its interval.
-    Refused
-        ``unavailable``: too many other plans are being computed.
+    `n` respondents, in [1, 10^9], and `width`, in (0, 1], that the mean width of no question's
+    intervals should exceed. ``questions`` has for each the mean width of a category's 0.95 interval
+    where all categories are equally frequent, and the smallest difference of a category's share
+    between two halves of the respondents that is found with a power of 0.8 (None: no difference
+    is); of a number both are of its mean, as parts of its range, and ``mean_width`` is in its unit.
+    ``verdict``: whether the widest is narrow enough, with the n or epsilon that it takes if not.
+    ``together``: with which respondents that is told by questions alone, in blocks and drawn; None
+    where there is one way only. ``pairs``: of each pair that the draft marks the verdict with which
+    its result will begin. ``audit``: which disparity is found from the records alone; None where no
+    group is declared.
     """
     if not 1 <= n <= N_MAX:
         raise InvalidParameter(f"n is {n}; give from 1 to {N_MAX:,} respondents", field="n")

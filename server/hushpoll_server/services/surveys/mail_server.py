@@ -58,27 +58,17 @@ class _PatientOverTls(_Patient, smtplib.SMTP_SSL):
 
 
 class MailServer:
-    """A connection to the mail server of the settings, made when there is a mail to give.
-
-    Parameters
-    ----------
-    settings : Settings
-        With `smtp_host` and `mail_sender`.
-    """
+    """A connection to the mail server of the settings, made when there is a mail to give."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._connection: smtplib.SMTP | None = None
 
     def give(self, message: EmailMessage, address: str) -> Given:
-        """Give a mail for one address to the server.
+        """Give a mail for one address to the server; refuse settings that it does not accept.
 
-        Raises
-        ------
-        MailServerAway
-            It does not answer, or hung up; whether it took this mail is then not known.
-        Refused
-            ``invalid-request``: it does not accept the settings.
+        Where it does not answer, or hung up, `MailServerAway` is raised, and whether it took this
+        mail is not known.
         """
         try:
             connection = self._connection or self._connect()

@@ -162,11 +162,8 @@ OUR_LANGUAGES: Final = tuple(_TEXTS)
 def check_texts(texts: Mapping[str, MailText], published: Published) -> None:
     """Check the survey team's own texts, by language.
 
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, the value and the remedy: a language that the survey does not have, a
-        placeholder that there is not, or that this survey has nothing for, a body without the link.
+    Refused are a language that the survey does not have, a placeholder that there is not, or that
+    this survey has nothing for, and a body without the link.
     """
     languages = published.languages or ("en",)
     for tag, text in texts.items():
@@ -223,13 +220,7 @@ def check_people(
     texts: Mapping[str, MailText],
     published: Published,
 ) -> None:
-    """Refuse a person for whom there is no text, or who lacks what it names, with the place.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the place, the value and the remedy.
-    """
+    """Refuse a person for whom there is no text, or who lacks what it names, with the place."""
     for place, person in people:
         language = language_of(person, published)
         own = texts.get(language)
@@ -255,22 +246,7 @@ def mail_text(
     link: str,
     reminder: bool,
 ) -> MailText:
-    """Return subject and body for a person.
-
-    Parameters
-    ----------
-    person, published, texts
-        As ``check_people`` has checked them.
-    link : str
-        The person's own.
-    reminder : bool
-        Whether the invitation was sent before.
-
-    Raises
-    ------
-    InvalidParameter
-        There is no text in the person's language.
-    """
+    """Return subject and body for a person that ``check_people`` has checked."""
     language = language_of(person, published)
     ours = _ours(language) or _TEXTS["en"]
     text = texts.get(language) or our_text(language, published, reminder=reminder)

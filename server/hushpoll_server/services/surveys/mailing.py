@@ -58,40 +58,25 @@ OnMail = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of the mails of a job.
-
-    Parameters
-    ----------
-    sent : int
-        Taken by the mail server.
-    refused : int
-        Refused by it for good.
-    later : int
-        Not taken when they were last tried.
-    redeemed : int
-        Not sent, since the invitation was redeemed meanwhile, or the survey was closed.
-    """
+    """What became of the mails of a job."""
 
     sent: int
+    """Taken by the mail server."""
     refused: int
+    """Refused by it for good."""
     later: int
+    """Not taken when they were last tried."""
     redeemed: int
+    """Not sent, since the invitation was redeemed meanwhile, or the survey was closed."""
 
 
 @dataclass(frozen=True)
 class MailPreview:
-    """A mail as a person would get it, with a link that is none.
-
-    Parameters
-    ----------
-    sender, recipient : str
-        As its head has them; the sender is empty while ``mail_sender`` is not set.
-    subject, body : str
-        With the placeholders filled.
-    """
+    """A mail as a person would get it, with a link that is none."""
 
     language: str
     sender: str
+    """Empty while ``mail_sender`` is not set."""
     recipient: str
     subject: str
     body: str
@@ -121,22 +106,10 @@ class Mailing:
         return [name for name in NEEDED if getattr(self._settings, name) is None]
 
     def check(self, row: VersionRow, texts: Texts, people: int) -> Published:
-        """Return the survey of a version to which people can be invited by mail.
+        """Return the survey of a version, and refuse one to which nobody can be invited by mail.
 
-        Parameters
-        ----------
-        row, texts
-            The version, and the survey team's own texts.
-        people : int
-            How many mails there may be.
-
-        Raises
-        ------
-        Refused
-            ``invalid-request``: it takes no invitations, a setting is missing, or so many mails
-            take longer than a job may. ``survey-closed``. ``missing-extra``.
-        InvalidParameter
-            A text is none.
+        It takes no invitations, is closed, a setting is missing, so many mails take longer than a
+        job may, or a text of the survey team is none.
         """
         published = self._invitations.check_open(row)
         if self.missing:
@@ -174,13 +147,8 @@ class Mailing:
     def invite(self, row: VersionRow, people: Sequence[Person], texts: Texts) -> str:
         """Add people and their invitations; return the batch of their mails, which wait.
 
-        Raises
-        ------
-        Refused
-            As ``check``.
-        InvalidParameter
-            Naming the person and what is wrong: an address twice or invited already, no text in
-            the language. Nobody was added.
+        Refused is, as a whole, an address that is there twice or invited already, and a person for
+        whom there is no text in their language.
         """
         self.check_invited(row, people, texts)
         seal = self._seal_of(row)
@@ -210,12 +178,8 @@ class Mailing:
         """Let all who have not redeemed their invitation get a mail; return its batch.
 
         Those to whom the invitation was never sent get it now. People whose mail waits in a batch
-        of `busy` are left to it, and those who got one in a batch of `recent` get none.
-
-        Raises
-        ------
-        Refused
-            As ``check``; ``invalid-request``: there is nobody to write to.
+        of `busy` are left to it, and those who got one in a batch of `recent` get none. Where there
+        is nobody to write to, that is refused.
         """
         rows = [] if self.missing else self._store.unredeemed(row.id)
         published = self.check(row, texts, len(rows))
@@ -246,13 +210,7 @@ class Mailing:
     ) -> list[MailPreview]:
         """Return what a person would get, in each language that there is a text in.
 
-        Raises
-        ------
-        Refused
-            ``invalid-request``: the version takes no invitations.
-        InvalidParameter
-            A text is none; one of `people`, to whom it would be sent, is there twice, lacks what
-            the text names, or is written to in a language without a text.
+        Each of `people`, to whom it would be sent, is checked as `invite` does.
         """
         published = self._invitations.check_invited(row)
         check_texts(texts, published)
@@ -285,13 +243,7 @@ class Mailing:
         return self._store.forget_closed(self._surveys.now())
 
     def send(self, row: VersionRow, batch: str, texts: Texts, on_mail: OnMail) -> Sent:
-        """Give the mails of a batch that wait to the mail server.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the mail server stays away, or the key is another one. As ``check``.
-        """
+        """Give the mails of a batch that wait to the mail server; refuse where that stays away."""
         published = self._surveys.published(row)
         if self.missing:
             raise Refused(
@@ -399,13 +351,7 @@ class Mailing:
             look()
 
     def _seal_of(self, row: VersionRow) -> AddressSeal:
-        """Return the seal of a version: that of its people, so that an address stays one address.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: they were encrypted by a key that is not set. ``missing-extra``.
-        """
+        """Return the seal of a version: that of its people, so that an address stays one."""
         newest = AddressSeal(str(self._settings.address_key))
         used = self._store.key_ids(row.id)
         former = self._settings.former_address_keys

@@ -26,10 +26,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 def check_origin(origin: str) -> str:
     """Return an origin if it is spelt as browsers send it (RFC 6454, section 6.1).
 
-    Raises
-    ------
-    InvalidParameter
-        It is none, is a wildcard, or is not https (http is for this machine's own pages).
+    Refused are a wildcard, and what is not https (http is for this machine's own pages).
     """
     if _is_origin(origin):
         return origin
@@ -73,24 +70,9 @@ class Origins:
         return self._store.named(name)
 
     def replace(self, row: VersionRow, origins: Sequence[str]) -> list[str]:
-        """Let these be the origins of all versions of a survey, and no others.
+        """Let these be the origins of all versions of a survey; return each once, sorted.
 
-        Parameters
-        ----------
-        row : VersionRow
-            Any version of the survey.
-        origins : sequence of str
-            At most `MOST_ORIGINS`.
-
-        Returns
-        -------
-        list of str
-            Each once, sorted.
-
-        Raises
-        ------
-        InvalidParameter
-            One of them is no origin, or there are too many.
+        There are at most `MOST_ORIGINS`.
         """
         if len(origins) > MOST_ORIGINS:
             raise InvalidParameter(

@@ -31,27 +31,11 @@ class Plans:
         population: Mapping[str, Any],
         **more: Any,
     ) -> dict[str, Any]:
-        """Return what :func:`hushpoll_analysis.planning.verdicts.verdicts` says.
+        """Return the verdicts of :mod:`hushpoll_analysis.planning.verdicts` on a manifest as JSON.
 
-        Parameters
-        ----------
-        draft : object
-            The manifest as JSON.
-        goals : sequence of mapping
-            Members of `Goal`.
-        population : mapping
-            Members of `AuditAssumptions`.
-        **more
-            n, epsilon, delta and crowd.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: too many other plans are being computed.
-        ManifestRefused
-            The draft is no manifest, or has more than `MOST_CATEGORIES` categories.
-        InvalidParameter
-            A goal, or a number, is outside its interval.
+        `goals` have members of `Goal`, `population` those of `AuditAssumptions`; `more` are n,
+        epsilon, delta and crowd. Refused is a draft with more than `MOST_CATEGORIES` categories,
+        and a plan while too many others are being computed.
         """
         with self.turns.take():
             wanted, given = [Goal(**goal) for goal in goals], AuditAssumptions(**population)
@@ -65,13 +49,7 @@ class Plans:
 
 
 def require_few_categories(draft: object) -> None:
-    """Refuse a draft with many categories before one of its ranges is expanded.
-
-    Raises
-    ------
-    ManifestRefused
-        It has more than `MOST_CATEGORIES`.
-    """
+    """Refuse a draft with many categories before one of its ranges is expanded."""
     attributes = draft.get("attributes") if isinstance(draft, Mapping) else None
     if not isinstance(attributes, list):
         return  # which the manifest refuses

@@ -13,20 +13,9 @@ _PERIODS: Final = {DAILY: (DAY_SECONDS, 0), WEEKLY: (7 * DAY_SECONDS, FIRST_MOND
 
 
 def period_end(release: str, now: int) -> int | None:
-    """Return the first end of a period after `now`.
+    """Return the first end of a period of a release's term after `now`, in seconds since 1970, UTC.
 
-    Parameters
-    ----------
-    release : str
-        The manifest's term.
-    now : int
-        Seconds since 1970, UTC.
-
-    Returns
-    -------
-    int or None
-        Midnight UTC, of every day or before a Monday, in seconds since 1970; None where releases
-        do not go by periods.
+    That is midnight UTC, of every day or before a Monday; None where releases do not go by periods.
     """
     if release not in _PERIODS:
         return None

@@ -66,11 +66,9 @@ class Publication:
 class SurveyService:
     """Publishes, finds and closes survey versions.
 
-    Attributes
-    ----------
-    publishing, reading, looking : Turns
-        Of threads that publish; that read a manifest in YAML; and that check, plan or preview a
-        draft. A reader of a draft keeps nobody from saving or publishing another.
+    `publishing`, `reading` and `looking` are turns of threads that publish; that read a manifest in
+    YAML; and that check, plan or preview a draft. A reader of a draft keeps nobody from saving or
+    publishing another.
     """
 
     def __init__(
@@ -99,24 +97,10 @@ class SurveyService:
         self.looking = Turns("other drafts are being checked or planned", most=waiting)
 
     def publish(self, draft: object, *, allow_weak: bool = False) -> Publication:
-        """Check, resolve and store a manifest.
+        """Check, resolve and store a manifest as JSON gave it; refuse it by the field at fault.
 
-        Parameters
-        ----------
-        draft : object
-            The manifest as JSON gave it.
-        allow_weak : bool
-            Whether a survey may be published that hardly protects its respondents.
-
-        Raises
-        ------
-        ManifestRefused
-            Naming the field at fault.
-        Refused
-            ``version-exists``: this name has this version with another content;
-            ``hardly-protected``: an epsilon is so large that `allow_weak` is needed;
-            ``invalid-request`` or ``missing-extra``: this server makes no keys for an invited
-            survey.
+        Refused are also another content of a version that there is, an epsilon so large that it
+        needs `allow_weak`, and an invited survey where this server makes no keys.
         """
         # Imported here: an ingest process has no use for the planner behind it.
         from hushpoll_server.services.surveys.warnings import publishing_warnings
@@ -189,23 +173,12 @@ class SurveyService:
     def latest(self, name: str) -> VersionRow:
         """Return the version that a new respondent should answer: the highest that is open.
 
-        Where none is open, it is the highest of all.
-
-        Raises
-        ------
-        Refused
-            ``unknown-survey``.
+        Where none is open, it is the highest of all; a survey that is unknown is refused.
         """
         return self._chosen(name, self._named(name), None)
 
     def version(self, name: str, version: int) -> VersionRow:
-        """Return one version.
-
-        Raises
-        ------
-        Refused
-            ``unknown-survey``: no survey of this name, or no such version of it.
-        """
+        """Return one version, or refuse: ``unknown-survey``."""
         return self._chosen(name, self._named(name), version)
 
     def compared(self, name: str, version: int) -> VersionRow:
@@ -217,22 +190,10 @@ class SurveyService:
             raise Refused(refusal.code, refusal.detail, field=field) from refusal
 
     def by_digest(self, name: str, digest: str, *, from_memory: bool = False) -> VersionRow:
-        """Return the version of a survey that has this digest.
+        """Return the version of a survey that has this digest, or refuse what is unknown.
 
-        Parameters
-        ----------
-        name, digest : str
-            The survey and the digest.
-        from_memory : bool
-            Whether not to ask the database: for a thread that must not wait. The version's resolved
-            manifest is then in memory as well.
-
-        Raises
-        ------
-        NotRemembered
-            The database would have to be asked.
-        Refused
-            ``unknown-survey`` or ``unknown-digest``.
+        With `from_memory`, for a thread that must not wait, `NotRemembered` is raised where the
+        database would have to be asked; the version's resolved manifest is then in memory as well.
         """
         cached = self._rows.get(digest)
         if cached is not None and self._monotonic() - cached[0] < ROW_SECONDS:
@@ -261,23 +222,11 @@ class SurveyService:
     ) -> tuple[VersionRow, bytes]:
         """Return a version (None: the one that a new respondent answers) and its published form.
 
-        A named version comes from memory once it was read: its form never changes. Which version a
-        new respondent answers is asked of the database each time, since another process may have
-        published or closed a version a moment ago.
-
-        With `from_memory` the database is not asked: for a thread that must not wait.
-
-        Returns
-        -------
-        tuple of VersionRow and bytes
-            The row of a named version may be an old one, whose times have changed since.
-
-        Raises
-        ------
-        NotRemembered
-            The database would have to be asked.
-        Refused
-            ``unknown-survey``.
+        A named version comes from memory once it was read: its form never changes, though its row
+        may be an old one, whose times have changed since. Which version a new respondent answers is
+        asked of the database each time, since another process may have published or closed a
+        version a moment ago. With `from_memory`, for a thread that must not wait, `NotRemembered`
+        is raised where the database would have to be asked.
         """
         remembered = None if version is None else self._forms.get((name, version))
         if remembered is not None:
@@ -307,13 +256,10 @@ class SurveyService:
     def close(self, row: VersionRow, *, grace_seconds: int | None = None) -> VersionRow:
         """Close a version; closing it again can shorten its grace period, and nothing else.
 
-        Parameters
-        ----------
-        grace_seconds : int or None
-            For how long from now reports of offline devices are still taken, in [0, 31536000];
-            the configured time by default. A version that has not opened has no such devices, and
-            no grace period. Of a version that is closed already, a later end or None changes
-            nothing. Once this has returned, no process takes a report after that end.
+        For `grace_seconds` from now, in [0, 31536000], by default the configured time, reports of
+        offline devices are still taken. A version that has not opened has no such devices, and no
+        grace period. Of a version that is closed already, a later end or None changes nothing. Once
+        this has returned, no process takes a report after that end.
         """
         now = self.now()
         grace = self._settings.close_grace_seconds if grace_seconds is None else grace_seconds

@@ -21,14 +21,9 @@ RETRY_AFTER_SECONDS: Final = 1
 
 
 class Turns:
-    """Lets one thread of this process work at a time.
+    """Lets one thread of this process work at a time, while at most `most` requests wait.
 
-    Parameters
-    ----------
-    work : str
-        What is being done meanwhile, as a clause, such as "another draft is being checked".
-    most : int
-        Requests that may wait at a time.
+    `work` is what is being done meanwhile, as a clause, such as "another draft is being checked".
     """
 
     def __init__(self, work: str, *, most: int) -> None:
@@ -42,10 +37,8 @@ class Turns:
     def take(self, seconds: float | None = None) -> Iterator[None]:
         """Wait for the turn, at most so many seconds (None: `WAIT_SECONDS`), and hold it.
 
-        Raises
-        ------
-        Refused
-            ``unavailable``: the turn did not come, or too many requests wait for it already.
+        Where it did not come, or too many wait for it already, the request is refused:
+        ``unavailable``.
         """
         self._begin(WAIT_SECONDS if seconds is None else seconds)
         try:

@@ -20,33 +20,18 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True)
 class Validation:
-    """What a check of a draft has found.
-
-    Parameters
-    ----------
-    problems : tuple of ManifestProblem
-        For which it would be refused.
-    published : Published or None
-        What would be published; None if there are problems in the manifest itself.
-    hardly_protected : str or None
-        For which it is published with ``allow_weak`` alone.
-    """
+    """What a check of a draft has found."""
 
     problems: tuple[ManifestProblem, ...]
+    """For which it would be refused."""
     published: Published | None
+    """What would be published; None if there are problems in the manifest itself."""
     hardly_protected: str | None
+    """For which it is published with ``allow_weak`` alone."""
 
 
 def validate(draft: object, surveys: SurveyService) -> Validation:
-    """Check a draft as publishing would, without publishing it.
-
-    Parameters
-    ----------
-    draft : object
-        The manifest as JSON.
-    surveys : SurveyService
-        Knows which versions are published.
-    """
+    """Check a draft, the manifest as JSON, as publishing would, without publishing it."""
     try:
         require_few_categories(draft)
     except ManifestRefused as error:

@@ -19,19 +19,7 @@ UNSPENT_SHARE = Decimal("0.9")
 
 @dataclass(frozen=True)
 class PublishingWarning:
-    """A warning, which does not stop publishing.
-
-    Parameters
-    ----------
-    code : str
-        ``weak-protection``, ``clear-attribute``, ``protected-width``, ``epsilon-unspent``,
-        ``too-many-categories``, ``release-immediate``, ``small-minimum-batch`` or
-        ``shared-device``.
-    attribute : str or None
-        Its attribute; None where it is about several or the whole survey.
-    message : str
-        The warning in words.
-    """
+    """A warning, which does not stop publishing; without an attribute it is about several."""
 
     code: str
     attribute: str | None

@@ -38,12 +38,9 @@ class PublicationStore:
         self._database = database
 
     def add(self, row: PublicationRow, files: Mapping[str, tuple[bytes, bytes]]) -> None:
-        """Insert a publication; an earlier one of its version is taken back.
+        """Insert a publication, its page and bundle by language; an earlier one is taken back.
 
-        Parameters
-        ----------
-        files : mapping of str to (bytes, bytes)
-            Page and bundle by language, first those in the publication's own.
+        Its own language stands first.
         """
         (_, (page, bundle)), *others = files.items()
         with self._database.writing(catalogue=True) as connection:
@@ -81,13 +78,7 @@ class PublicationStore:
             return tuple(connection.execute(statement).scalars())
 
     def files(self, publication_id: str, language: str | None = None) -> tuple[bytes, bytes] | None:
-        """Return page and bundle; None if they were taken back.
-
-        Parameters
-        ----------
-        language : str, optional
-            Another one than its own.
-        """
+        """Return page and bundle in a language, by default its own; None if taken back."""
         statement = select(publications.c.page, publications.c.bundle).where(
             publications.c.id == publication_id, publications.c.taken_back_at.is_(None)
         )

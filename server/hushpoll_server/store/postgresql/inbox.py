@@ -330,12 +330,8 @@ def vacuum(engine: Engine, deletions: Deletions) -> bool:
     A deleted row stays on its page with the numbers of the transactions that wrote and deleted it,
     so a spent token could be joined to the report that the same transaction stored. VACUUM frees
     pages and parts of them without overwriting them; so after a seal the inbox is written anew, and
-    so are the tables that were erased.
-
-    Returns
-    -------
-    bool
-        False if an older transaction could still see the rows, or a table was in use.
+    so are the tables that were erased. Return False if an older transaction could still see the
+    rows, or a table was in use.
     """
     autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
     with autocommit.connect() as connection:

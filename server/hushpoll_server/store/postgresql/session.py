@@ -43,13 +43,7 @@ CATALOGUE_LOCKS: Final = 0x68757369
 
 
 def check_url(url: URL) -> URL:
-    """Return the URL with psycopg 3 as its driver.
-
-    Raises
-    ------
-    InvalidParameter
-        The URL asks for another driver, or names no database.
-    """
+    """Return the URL with psycopg 3 as its driver; refuse another driver, and no database."""
     if url.drivername not in ("postgresql", DRIVER):
         raise InvalidParameter(
             f"DATABASE_URL asks for {url.drivername!r}; PostgreSQL is reached through psycopg 3: "
@@ -91,13 +85,7 @@ def install(engine: Engine) -> None:
 
 
 def prepare(connection: DriverConnection[Any], _record: Any) -> None:
-    """Set the settings of a new session.
-
-    Raises
-    ------
-    NotDurable
-        The server would acknowledge a commit that a crash can undo.
-    """
+    """Set the settings of a new session; refuse a server whose commits a crash can undo."""
     connection.autocommit = True
     try:
         for name, value in SESSION.items():
@@ -115,14 +103,7 @@ def prepare(connection: DriverConnection[Any], _record: Any) -> None:
 
 
 def check_server(engine: Engine) -> None:
-    """Refuse a database whose encoding, schema or connections are not fit.
-
-    Raises
-    ------
-    InvalidParameter
-        The database's encoding is not UTF-8, its search path has no schema that exists, or a pooler
-        gives the transactions of one connection to different sessions.
-    """
+    """Refuse a database whose encoding, schema or connections are not fit."""
     autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
     with autocommit.connect() as connection:
         encoding, schema, path = connection.exec_driver_sql(

@@ -244,15 +244,10 @@ FROM place
 
 
 def vacuum(engine: Engine, _deletions: Deletions) -> bool:
-    """Move the write-ahead log into the database file and empty it.
+    """Move the write-ahead log into the file and empty it; False if a reader still needs it.
 
     Until then old pages of the log hold what was deleted, whatever it was, and the order in which
     everything was written. In the file, zeros overwrite what is deleted (``secure_delete``).
-
-    Returns
-    -------
-    bool
-        False if a reader still needs the log.
     """
     raw = engine.raw_connection()
     try:

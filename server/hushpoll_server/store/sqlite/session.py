@@ -40,13 +40,7 @@ PRAGMAS = (
 
 
 def check_url(url: URL) -> URL:
-    """Return the URL as it is, and refuse a database in memory.
-
-    Raises
-    ------
-    InvalidParameter
-        The URL names an SQLite database in memory, or a temporary one.
-    """
+    """Return the URL as it is, and refuse a database in memory, or a temporary one."""
     database = url.database
     if not database or ":memory:" in database or url.query.get("mode") == "memory":
         raise InvalidParameter(
@@ -61,12 +55,7 @@ def make_ready(url: URL) -> None:
     """Create the database file readable by its owner only; the log inherits that.
 
     An existing file is not opened: closing it would drop the locks that SQLite holds for other
-    connections of this process.
-
-    Raises
-    ------
-    InvalidParameter
-        The file cannot be made or written to, or has a second name.
+    connections of this process. Refused is a file that cannot be written to, or has a second name.
     """
     path = str(url.database)
     if not path.startswith("file:"):
@@ -161,13 +150,7 @@ def install(engine: Engine) -> None:
 
 
 def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-    """Set the pragmas of a new connection.
-
-    Raises
-    ------
-    NotDurable
-        SQLite did not accept one of them.
-    """
+    """Set the pragmas of a new connection; refuse an SQLite that does not accept one of them."""
     connection.isolation_level = None
     for name, value, expected in PRAGMAS:
         connection.execute(f"PRAGMA {name} = {value}").close()

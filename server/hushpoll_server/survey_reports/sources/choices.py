@@ -11,6 +11,7 @@ from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, check_language
 from hushpoll_shared.estimators import CONFIDENCES, ESTIMATOR_TERMS, UNBIASED
+from hushpoll_shared.jobs.files import MOST_CROSS_TABLES, MOST_REGRESSIONS, MOST_RESULTS
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -23,9 +24,6 @@ ESTIMATORS: Final = tuple(
 )
 """Those that the counts of a report suffice for."""
 
-MOST_RESULTS: Final = 20
-MOST_CROSS_TABLES: Final = 20
-MOST_REGRESSIONS: Final = 10
 MOST_CELLS: Final = 1 << 17
 """All cross-tables of a report have at most so many; a bundle has a line for each."""
 

@@ -10,15 +10,13 @@ import hushpoll_server
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.act_words import ACT_WORDS, act_words
 from hushpoll_server.services.people.roles import ORDER
-from hushpoll_server.services.results.audits import Audits
-from hushpoll_server.services.results.models import Models
-from hushpoll_server.services.results.regressions import Regressions
 from hushpoll_server.web_application import OPERATIONS
+from hushpoll_shared.jobs.registry import KEPT_JOBS
 from hushpoll_shared.querying.registry import all_queries
 
 SOURCES = Path(hushpoll_server.__file__).parent
 # What stands in the places of the codes that are put together.
-NOUNS = [kept.noun for kept in (Models, Audits, Regressions)]
+NOUNS = [job.kept.noun for job in KEPT_JOBS]
 PARTS = {"asked-for-": KINDS, "fetched-": KINDS, "gave-role-": ORDER, "deleted-": NOUNS}
 
 

@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from hushpoll_server.api.models.common import Answer, Strict
-from hushpoll_server.jobs.parameters import PersonParameters, RemindParameters
+from hushpoll_server.http.bodies import body_of
+from hushpoll_shared.jobs.collecting import PersonParameters, Remind
 
 
 class TokenPath(Strict):
@@ -34,13 +35,13 @@ class InvitationsAnswer(Answer):
     invitations: list[str]
 
 
-class MailPreviewsBody(RemindParameters):
+class MailPreviewsBody(body_of(Remind)):  # type: ignore[misc]  # made while running
     """Texts of mails to be shown, as the jobs `invite` and `remind` would be given them."""
 
     reminder: bool = Field(
         False, strict=True, description="Whether the mails are those of `remind`, not of `invite`."
     )
-    people: list[PersonParameters] = Field(
+    people: list[body_of(PersonParameters)] = Field(  # type: ignore[valid-type]
         default_factory=list,
         max_length=100_000,
         description="Who would be invited: they are checked as `invite` does, and not stored.",

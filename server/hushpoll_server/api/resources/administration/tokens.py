@@ -26,7 +26,7 @@ from hushpoll_server.api.models.common import SurveyPath, VersionPath
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import json_answer, log_act, services
-from hushpoll_server.jobs.parameters import people_of
+from hushpoll_server.jobs.mailing import mail_texts, people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.documents import NewToken
@@ -94,8 +94,10 @@ def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    people = people_of(body.people, parts.surveys.published(row).languages)
-    previews = parts.mailing.preview(row, body.own_texts(), reminder=body.reminder, people=people)
+    given = body.given()
+    people = people_of(given["people"], parts.surveys.published(row).languages)
+    texts = mail_texts(given["texts"])
+    previews = parts.mailing.preview(row, texts, reminder=given["reminder"], people=people)
     mails = [MailPreviewAnswer(**asdict(preview)) for preview in previews]
     return json_answer(MailPreviewsAnswer(mails=mails))
 

@@ -1,4 +1,4 @@
-"""Answers about models and the learners that a server may train."""
+"""Answers about kept results: models, audits, regressions; and the learners of a server."""
 
 from __future__ import annotations
 
@@ -107,3 +107,91 @@ class LearnerList(Answer):
     default_encoding: str
     encodings: list[EncodingAnswer]
     learners: list[LearnerAnswer]
+
+
+class AuditPath(Strict):
+    """An audit by the id of its job."""
+
+    audit_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="The id of the job `fairness`.")
+
+
+class AuditSummary(Answer):
+    """What a list says of an audit; the job's result says all."""
+
+    n: int = Field(description="Records.")
+    confidence: float
+    released_at: str | None = Field(
+        None, description="Of the release that was audited; null if the survey releases at once."
+    )
+    attribute: str = Field(description="Whose categories are the groups.")
+    privileged: list[str] = Field(description="Of several groups: the reference.")
+    unprivileged: list[str] = Field(description="Of several groups: each of them.")
+    together: str | None = Field(None, description="How several groups are taken together.")
+    metrics: dict[str, dict[str, object]] | None = Field(
+        None,
+        description="Of two groups: value, interval and conclusion of each metric; null where "
+        "there is none.",
+    )
+    largest: dict[str, dict[str, object]] | None = Field(
+        None,
+        description="Of several groups whose intervals hold together: the largest disparity.",
+    )
+    disparities: dict[str, int] | None = Field(
+        None, description="Of several groups: how many metrics of groups have each conclusion."
+    )
+
+
+class AuditEntry(Answer):
+    """An audit, with what it found once it is done."""
+
+    job: JobAnswer
+    audit: AuditSummary | None = None
+
+
+class AuditList(Answer):
+    """The newest 200 audits of a survey's version, the newest first."""
+
+    audits: list[AuditEntry]
+
+
+class RegressionPath(Strict):
+    """A regression by the id of its job."""
+
+    regression_id: str = Field(
+        pattern=r"^[0-9a-f]{32}$", description="The id of the job `regress`."
+    )
+
+
+class RegressionSummary(Answer):
+    """What a list says of a regression; the job's result says all."""
+
+    n: int = Field(description="Records.")
+    confidence: float
+    released_at: str | None = Field(
+        None, description="Of the release that it is of; null if the survey releases at once."
+    )
+    formula: str
+    family: str = Field(description="`logit`, `multinomial`, `ordered` or `linear`.")
+    outcome: str
+    predictors: list[str]
+    verdict: str = Field(description="`informative`, or `too noisy to tell` of all slopes.")
+    converged: bool = Field(description="Whether the maximum is shown to be reached.")
+    sentences: list[str] = Field(description="What the slopes say, other things equal.")
+    smallest_group: int | None = Field(
+        None,
+        description="Reports of the smallest group in clear that it keeps to, so that readers "
+        "without the right to export see it; null if it keeps to none.",
+    )
+
+
+class RegressionEntry(Answer):
+    """A regression, with what it found once it is done."""
+
+    job: JobAnswer
+    regression: RegressionSummary | None = None
+
+
+class RegressionList(Answer):
+    """The newest 200 regressions of a survey's version, the newest first."""
+
+    regressions: list[RegressionEntry]
