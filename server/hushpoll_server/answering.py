@@ -118,13 +118,7 @@ def not_allowed(method: str, allowed: str) -> Refused:
 
 
 def coding_of(header: str) -> str | None:
-    """Return a body's content coding by its header, None if the body is as it is.
-
-    Raises
-    ------
-    Refused
-        ``unsupported-media-type``.
-    """
+    """Return a body's content coding by its header, None if the body is as it is; refuse others."""
     coding = header.strip().lower()
     if coding in ("", "identity"):
         return None

@@ -28,29 +28,11 @@ class TooLarge(Exception):
 
 
 def expand(coding: str, pieces: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """Expand a compressed body.
+    """Expand a compressed body: one gzip stream of at most 64 members, or one zstd frame.
 
-    Parameters
-    ----------
-    coding : str
-        One of `CODINGS`.
-    pieces : iterable of bytes
-        The body: one gzip stream of at most 64 members, or one zstd frame. A piece is asked for
-        when what came before is expanded.
-    limit : int
-        Most bytes that it may expand to; at most 4 MiB beyond are ever held.
-
-    Yields
-    ------
-    bytes
-        What the body was before, in pieces. Only the end tells whether it was whole.
-
-    Raises
-    ------
-    TooLarge
-        It expands to more than `limit`.
-    Refused
-        ``invalid-request``: it is cut off, damaged, or followed by something else.
+    A piece is asked for when what came before is expanded. At most 4 MiB beyond `limit` bytes are
+    ever held; `TooLarge` is raised then. Only the end tells whether the body was whole: one that is
+    cut off, damaged or followed by something else is refused.
     """
     expanded = 0
     for piece in CODINGS[coding](pieces, limit):

@@ -23,27 +23,18 @@ Kind = Literal["submit", "read"]
 
 @dataclass(frozen=True)
 class Route:
-    """One route of devices.
-
-    Parameters
-    ----------
-    template : str
-        As metrics and the log name it.
-    method : str
-        The one method besides HEAD (of GET) and OPTIONS.
-    kind : str or None
-        Limit that its requests count for; None is not limited.
-    crosses : bool
-        Whether pages of other origins may use it, if the survey's publisher names them.
-    logged : bool
-        Whether requests may be logged. A line for each report would be a history of arrivals.
-    """
+    """One route of devices."""
 
     template: str
+    """As metrics and the log name it."""
     method: str
+    """The one method besides HEAD (of GET) and OPTIONS."""
     kind: Kind | None = "read"
+    """Limit that its requests count for; None is not limited."""
     crosses: bool = False
+    """Whether pages of other origins may use it, if the survey's publisher names them."""
     logged: bool = True
+    """Whether requests may be logged. A line for each report would be a history of arrivals."""
 
     @property
     def methods(self) -> str:

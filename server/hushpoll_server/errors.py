@@ -9,23 +9,11 @@ from hushpoll_protocols.errors import HushpollError
 
 
 class Refused(HushpollError):
-    """A request that is answered with an entry of the problem table.
+    """A request that is answered with an entry, `code`, of the problem table.
 
-    Parameters
-    ----------
-    code : str
-        Code in ``hushpoll_shared.wire.problems.PROBLEMS``.
-    detail : str
-        What is wrong with this request: value, allowed interval and remedy. Never an answer of
-        a respondent.
-    field : str or None
-        Field at fault.
-    retry_after : int or None
-        Seconds after which the same request may succeed.
-    headers : mapping of str to str or None
-        Further headers of the answer.
-    extra : Any
-        Further members of the problem document.
+    `detail` is what is wrong with this request: value, allowed interval and remedy, and never an
+    answer of a respondent. The same request may succeed after `retry_after` seconds. `extra` are
+    further members of the problem document.
     """
 
     def __init__(

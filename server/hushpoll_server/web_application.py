@@ -73,20 +73,7 @@ NO_ROUTE: Final = "none"
 
 
 def build(settings: Settings, services: Services, *, testing: bool = False) -> Flask:
-    """Put the application together; see ``hushpoll_server.create_app``.
-
-    Parameters
-    ----------
-    services : Services
-        What answers.
-    testing : bool
-        Flask's own switch.
-
-    Raises
-    ------
-    MissingExtra
-        The settings name an OpenID Connect provider, and Authlib is not installed.
-    """
+    """Put the application together; see ``hushpoll_server.create_app``."""
     require_oidc(settings)
     app = OpenAPI(
         "hushpoll_server",

@@ -63,22 +63,11 @@ class Routes(APIBlueprint):
     ) -> Callable[[View], View]:
         """Return a decorator that makes a view a route.
 
-        Parameters
-        ----------
-        method, rule : str
-            Of the request; the rule without what the blueprint's routes are under.
-        answer : type of BaseModel, mapping or None
-            What a request gets that is not refused.
-        *refusals : int
-            Statuses of problems that do not follow from the parameters, see ``openapi.document``.
-        scope, act
-            As :class:`~hushpoll_server.http.endpoint.Operation` has them; one scope, or several.
-        status : int, optional
-            Of `answer`; by default 200, and 204 of an empty one.
-        also : mapping, optional
-            Further answers by status.
-        **described
-            Of the document, as flask-openapi3 takes it.
+        The rule is without what the blueprint's routes are under. `answer` is what a request gets
+        that is not refused, with `status`, by default 200, and 204 of an empty one; `also` are
+        further answers by status. `refusals` are statuses of problems that do not follow from the
+        parameters, see ``openapi.document``. `scope`, one or several, and `act` are as
+        :class:`~hushpoll_server.http.endpoint.Operation` has them; flask-openapi3 takes the rest.
         """
         scopes = (scope,) if isinstance(scope, str) else scope
         status = status or (204 if answer is None else 200)

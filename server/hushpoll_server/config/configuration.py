@@ -93,22 +93,11 @@ class Configuration:
 def load(
     *, flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None
 ) -> Configuration:
-    """Put the configuration together.
+    """Put the configuration together; a refusal names where the setting was given.
 
-    Parameters
-    ----------
-    flags : mapping of str to str
-        Texts of the command line, by the names of settings; ``<secret>_file`` for a secret's file.
-    environment : mapping of str to str
-        The process's environment; variables without the prefix ``HUSHPOLL_`` are ignored.
-    file : Path or None
-        TOML file of settings. Paths in it are taken from the working directory.
-
-    Raises
-    ------
-    InvalidParameter
-        An unknown key, a value of another type or outside its interval, or a file that cannot be
-        read; the message names where it was given.
+    `flags` are texts of the command line, by the names of settings; ``<secret>_file`` is for a
+    secret's file. Variables without the prefix ``HUSHPOLL_`` are ignored. `file` is TOML; paths in
+    it are taken from the working directory.
     """
     layers = {} if file is None else _of_file(file)
     layers |= _of_environment(environment)

@@ -35,11 +35,6 @@ class Settings(BaseModel):
     ``secret`` (masked where it is shown, and can be read from a file of its own), ``alias``
     (another flag), ``most`` (the setting that is the upper bound of this one) and ``form`` (what a
     text looks like).
-
-    Raises
-    ------
-    InvalidParameter
-        Unknown name, or a value of another type or outside its interval.
     """
 
     model_config = ConfigDict(
@@ -447,13 +442,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, object] | None) -> Self:
-        """Read a mapping with upper-case keys.
-
-        Raises
-        ------
-        InvalidParameter
-            Unknown key, or a value outside its interval.
-        """
+        """Read a mapping with upper-case keys; refuse an unknown one."""
         values = {key: value for key, value in (config or {}).items() if key not in FLASK_KEYS}
         known = {"CLOCK": "clock", **{setting.key: name for name, setting in SETTINGS.items()}}
         for key in values:

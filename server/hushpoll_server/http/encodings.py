@@ -14,18 +14,11 @@ _GZIP: Final = "gzip"
 def encoded(
     body: bytes, compressed: bytes, media_type: str, *, etag: str | None = None
 ) -> Response:
-    """Return a page or a file, compressed if the browser takes that; it must hold no secret.
+    """Return a page or a file, gzipped if the browser takes that; it must hold no secret.
 
-    Parameters
-    ----------
-    body, compressed : bytes
-        The content as it is, and by gzip.
-    media_type : str
-        Of the content.
-    etag : str, optional
-        Names the content. The two encodings get names of their own, since they have other bytes
-        (RFC 9110, section 8.8.3.3). A browser that has the one that it asks for is answered 304,
-        with the headers by which a cache chooses (section 15.4.5).
+    The two encodings of the content that `etag` names get names of their own, since they have other
+    bytes (RFC 9110, section 8.8.3.3). A browser that has the one that it asks for is answered 304,
+    with the headers by which a cache chooses (section 15.4.5).
     """
     takes_gzip = request.accept_encodings.quality(_GZIP) > 0
     named = f"{etag}-{_GZIP}" if takes_gzip else etag

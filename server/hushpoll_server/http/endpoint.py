@@ -60,28 +60,21 @@ def services() -> Services:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the API, as its route declares it.
-
-    Parameters
-    ----------
-    name : str
-        Of its blueprint and its view.
-    method, rule : str
-        Of its requests.
-    scopes : tuple of str
-        Of which the request's bearer token needs one, the first of them if it is asked for one;
-        none for a public view. Where the path names a survey, the token must be for it; `admin`
-        without a survey in the path is refused to a token that is for some surveys alone.
-    act : str or None
-        The code in the action log of what it does: one of ``act_words.ACT_WORDS``, or their common
-        beginning.
-    """
+    """An operation of the API, as its route declares it."""
 
     name: str
+    """Of its blueprint and its view."""
     method: str
     rule: str
     scopes: tuple[str, ...]
+    """Of which the request's bearer token needs one, the first of them if it is asked for one; none
+    for a public view. Where the path names a survey, the token must be for it; `admin` without a
+    survey in the path is refused to a token that is for some surveys alone.
+    """
     act: str | None
+    """The code in the action log of what it does: one of ``act_words.ACT_WORDS``, or their
+    beginning.
+    """
 
 
 class OfVersion(Protocol):
@@ -133,18 +126,9 @@ def log_act(
     subject: str | None = None,
     kind: str | None = None,
 ) -> None:
-    """Write the operation's act into the action log.
+    """Write the operation's act into the action log, about a version or a survey.
 
-    Parameters
-    ----------
-    row : OfVersion, optional
-        The version that it is about.
-    survey : str, optional
-        The survey, of an act that is about no version.
-    subject : str, optional
-        As :meth:`~hushpoll_server.services.people.actions.Actions.record` takes it.
-    kind : str, optional
-        The end of the act's code, where the declaration has its beginning.
+    `kind` is the end of the act's code, where the declaration has its beginning.
     """
     operation: Operation = g.operation
     actions, actor, act = services().actions, current_grant().actor, operation.act
@@ -171,16 +155,8 @@ def current_grant() -> Grant:
 def json_body(limit: int | None = None) -> bytes:
     """Return the request's body, expanded and not parsed yet, if its media type is JSON's.
 
-    Parameters
-    ----------
-    limit : int or None
-        Largest body, in bytes, if smaller than the server's; both as it was sent and expanded.
-
-    Raises
-    ------
-    Refused
-        ``payload-too-large``; ``unsupported-media-type``; ``invalid-request`` for a body that is
-        compressed and damaged.
+    It has at most `limit` bytes, where that is less than the server's, as it was sent and expanded;
+    a larger one, a damaged one and another media type are refused.
     """
     if request.mimetype != JSON_MEDIA_TYPE:
         raise answering.unsupported_type(request.mimetype, JSON_MEDIA_TYPE)
@@ -199,18 +175,7 @@ def json_body(limit: int | None = None) -> bytes:
 
 
 def raw_body(limit: int) -> bytes:
-    """Return the request's body, if its media type is that of any bytes.
-
-    Parameters
-    ----------
-    limit : int
-        Largest body, in bytes.
-
-    Raises
-    ------
-    Refused
-        ``payload-too-large``; ``unsupported-media-type``, of a compressed body too.
-    """
+    """Return the request's body, of at most `limit` bytes, if its media type is any bytes."""
     if request.mimetype != BYTES_MEDIA_TYPE:
         raise answering.unsupported_type(request.mimetype, BYTES_MEDIA_TYPE)
     if request.headers.get("Content-Encoding") is not None:
@@ -246,13 +211,7 @@ def read_model(model: type[BaseModel]) -> BaseModel:
 
 
 def _refuse_many_unknown(model: type[BaseModel], document: object, path: str) -> None:
-    """Refuse a key that no field has where there are many: pydantic makes an error of each.
-
-    Raises
-    ------
-    Refused
-        ``invalid-request``, in the words for a single one.
-    """
+    """Refuse a key that no field has where there are many: pydantic makes an error of each."""
     if not isinstance(document, dict):
         return
     fields = model.model_fields

@@ -36,22 +36,7 @@ def statistic_answer(
     form: Format | None,
     published: Published,
 ) -> Response:
-    """Render a statistic in the form that the request asks for.
-
-    Parameters
-    ----------
-    statistic : str
-        Of :data:`hushpoll_shared.statistic_tables.TABLES`.
-    form : str or None
-        What the request names; None: by its ``Accept``, and JSON by default.
-    published : Published
-        The survey, whose guarantee a sheet of methods has.
-
-    Raises
-    ------
-    InvalidParameter
-        For XLSX of more than `MOST_ROWS_OF_XLSX` rows.
-    """
+    """Render a statistic of `TABLES` in the form that the request asks for."""
     return answer_in_form(
         model,
         lambda document: table_of(statistic, document),
@@ -64,24 +49,7 @@ def statistic_answer(
 def result_answer(
     result: Result, file_name: str, *, form: Format | None, published: Published
 ) -> Response:
-    """Render the result of a query in the form that the request asks for.
-
-    Parameters
-    ----------
-    result : Result
-        About a release of the survey.
-    file_name : str
-        Of the query.
-    form : str or None
-        What the request names; None: by its ``Accept``, and JSON by default.
-    published : Published
-        The survey, whose guarantee a sheet of methods has.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`statistic_answer`.
-    """
+    """Render the result of a query in the form that the request asks for."""
     form = form or _accepted()
     if form == "json":
         return json_response(result.to_dict())
@@ -99,18 +67,10 @@ def answer_in_form(
     name: str,
     published: Published | None = None,
 ) -> Response:
-    """Render an answer as JSON or as its table; raises as :func:`statistic_answer`.
+    """Render an answer as JSON or as its table, which `table` makes of its JSON form.
 
-    Parameters
-    ----------
-    table : callable
-        Makes its table of its JSON form.
-    form : str or None
-        What the request names; None: by its ``Accept``, and JSON by default.
-    name : str
-        Of the file, without its ending.
-    published : Published, optional
-        The survey, whose guarantee a sheet of methods has.
+    Without `form`, the form is what ``Accept`` names, and JSON by default. `name` is that of the
+    file, without its ending. A sheet of methods has the guarantee of `published`.
     """
     form = form or _accepted()
     if form == "json":
@@ -121,17 +81,7 @@ def answer_in_form(
 
 
 def table_file(form: str, name: str, table: ResultTable, published: Published | None) -> Response:
-    """Return a table as a file; raises as :func:`statistic_answer`.
-
-    Parameters
-    ----------
-    form : str
-        Of :data:`hushpoll_shared.tables.table_files.TABLE_FORMATS`.
-    name : str
-        Of the file, without its ending.
-    table, published
-        What it shows, and the survey, where there is one.
-    """
+    """Return a table as a file; refuse XLSX of more than `MOST_ROWS_OF_XLSX` rows."""
     if form == "xlsx" and len(table.rows) > MOST_ROWS_OF_XLSX:
         raise InvalidParameter(
             f"format is 'xlsx' and the table has {len(table.rows)} rows; a server writes at most "

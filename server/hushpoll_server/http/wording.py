@@ -57,18 +57,9 @@ WANTED: Final[Mapping[str, str]] = {
 
 
 def words_of(error: ValidationError) -> tuple[str, str]:
-    """Return the first field that is refused, and what is wrong with it.
+    """Return the path of the first field that is refused, and a sentence without full stop.
 
-    Parameters
-    ----------
-    error : ValidationError
-        Of a request that is no report: its values are shown.
-
-    Returns
-    -------
-    tuple of str and str
-        Path of the field, such as ``goals.0.value``; a sentence without its full stop, whose last
-        part says what to do.
+    The request is no report: its values are shown. The sentence's last part says what to do.
     """
     problems = error.errors(include_url=False)
     first = problems[0]
@@ -101,18 +92,10 @@ def _wanted(problem: ErrorDetails) -> str:
 
 
 def form_of(pattern: str) -> str:
-    """Say in words which texts a pattern allows.
+    """Say in words which texts a pattern allows, such as ``16 characters out of 0-9 and a-f``.
 
-    Parameters
-    ----------
-    pattern : str
-        Of a request's field: so many characters of a set, or one of some words. A test sees to it
-        that requests have no other ones.
-
-    Returns
-    -------
-    str
-        Such as ``16 characters out of 0-9 and a-f``.
+    A pattern is so many characters of a set, or one of some words; a test sees to it that requests
+    have no other ones.
     """
     characters = _CHARACTERS.fullmatch(pattern)
     if characters:

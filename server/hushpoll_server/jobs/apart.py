@@ -47,14 +47,8 @@ class JobCancelled(Exception):
 class JobWatch:
     """Asks, at most twice a second, whether a job may go on; writes once a second how far it is.
 
-    Parameters
-    ----------
-    held : callable
-        Returns whether the job is still this worker's.
-    write : callable
-        Writes the job's last step, and returns the same.
-    seconds : float
-        Time limit of one attempt, from now on.
+    `held` and `write`, which writes the last step, return whether the job is still this worker's.
+    One attempt may take `seconds`, from now on.
     """
 
     def __init__(
@@ -73,15 +67,7 @@ class JobWatch:
         self.check()
 
     def check(self) -> None:
-        """Return if the job may go on.
-
-        Raises
-        ------
-        JobCancelled
-            It is not this worker's any more.
-        Refused
-            ``job-timed-out``: its time is over.
-        """
+        """Return if the job may go on; else `JobCancelled`, or `Refused` where time is over."""
         now = time.monotonic()
         if now >= self._end:
             raise Refused("job-timed-out", f"it was ended after {self._seconds:g} s")
@@ -121,16 +107,9 @@ def reason_of(error: Exception) -> Refused:
 
 @contextmanager
 def run_apart(settings: Settings, job: JobRow, watch: JobWatch) -> Iterator[Result]:
-    """Do a job in a process of its own, and give its result.
+    """Do a job in a process of its own, and give its result; raise the process's reason for none.
 
     The process has ended when this returns, however it does.
-
-    Raises
-    ------
-    JobCancelled
-        As ``JobWatch.check``.
-    Refused
-        Likewise; and with the reason of the process for having no result, or for its end.
     """
     steps = StepReader()
     order = {

@@ -10,21 +10,9 @@ from hushpoll_server.store.counts import Aggregate
 
 
 def check_counts(settings: Settings, *, repair: bool) -> Iterator[tuple[str, bool]]:
-    """Count every version's segments again.
+    """Count every version's segments again; yield a line on it, and whether its counts are right.
 
-    Parameters
-    ----------
-    settings : Settings
-        With the database to check.
-    repair : bool
-        Whether to replace counts that differ.
-
-    Yields
-    ------
-    line : str
-        What the check says of one version.
-    same : bool
-        Whether the kept counts are those of the segments.
+    With `repair` counts that differ are replaced.
     """
     parts = Services(settings)
     try:

@@ -242,13 +242,7 @@ class JobKind:
     def ask(
         self, parts: Services, row: VersionRow, given: JsonObject, *, by: str, actor: str
     ) -> JobRow:
-        """Check the parameters, add the job, and record that `actor` asked; `by` may cancel it.
-
-        Raises
-        ------
-        Refused, InvalidParameter
-            What the kind's own check refuses; ``too-many-jobs``.
-        """
+        """Check the parameters, add the job, and record that `actor` asked; `by` may cancel it."""
         asked = self.declared.of_json(given)
         self.check(parts, row, asked)
         kept = given if self.prepare is None else self.prepare(parts, row, asked)

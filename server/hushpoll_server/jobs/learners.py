@@ -23,18 +23,9 @@ if TYPE_CHECKING:
 
 
 def learners(parts: Services, row: VersionRow) -> LearnersDocument:
-    """Return what may be trained on the records of a survey's version.
+    """Return what may be trained on the records of a survey's version, and why not the rest.
 
-    Returns
-    -------
-    dict
-        ``target``, or None with ``reason``; ``encodings``; and ``learners``, each with its
-        parameters and, where it cannot run here, ``reason``.
-
-    Raises
-    ------
-    Refused
-        ``missing-extra``: this server has no learners.
+    A server without learners refuses: ``missing-extra``.
     """
     try:
         from hushpoll_training.data.target import Target

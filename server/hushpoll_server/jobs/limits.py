@@ -29,14 +29,7 @@ def check_limits(learner: Learner, setting: str | None) -> None:
 
 
 def check_groups(learner: Learner, published: Published) -> None:
-    """Refuse a learner that needs groups, where there are none, or no record tells its own.
-
-    Raises
-    ------
-    InvalidParameter
-        If the survey has no protected attribute, or it is perturbed and the learner needs each
-        record's group; or for groups that the survey does not have.
-    """
+    """Refuse a learner that needs groups, where there are none, or no record tells its own."""
     protected = published.protected
     if learner.compares_groups and protected is None:
         raise InvalidParameter(

@@ -115,13 +115,7 @@ def mail_texts(texts: Mapping[str, Any]) -> dict[str, MailText]:
 
 
 def people_of(people: Sequence[Any], languages: Sequence[str]) -> list[Person]:
-    """Return people of a request, checked; `languages` are those of the survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the person's number, the field, the value and the remedy.
-    """
+    """Return people of a request, checked; `languages` are those of the survey."""
     checked = []
     for number, members in enumerate(people, 1):
         try:

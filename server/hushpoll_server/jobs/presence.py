@@ -14,23 +14,8 @@ class Presence:
     """Keeps a worker's row in the table of workers.
 
     A worker that a server started takes jobs only while no other is alive before it: an operator's
-    worker, which may come later, is never doubled.
-
-    Parameters
-    ----------
-    lease : float
-        Seconds for which a word holds.
-    now : callable
-        Seconds since 1970.
-    worker_id : str or None
-        Its id; None makes one.
-    of_server : bool
-        Whether a server started it.
-
-    Attributes
-    ----------
-    takes_jobs : bool
-        Whether it is its turn, as of the last `renew`.
+    worker, which may come later, is never doubled. A word holds for `lease` seconds. `takes_jobs`
+    says whether it is its turn, as of the last `renew`.
     """
 
     def __init__(

@@ -24,24 +24,16 @@ NON_BLOCKING: Final = False
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a job is.
-
-    Attributes
-    ----------
-    text : str
-        What it does now, such as ``fits the model``.
-    done : int
-        Steps of that which are done, at least 0.
-    total : int or None
-        Of how many; None where it is not known.
-    unit : str
-        What a step is, in the plural.
-    """
+    """How far a job is."""
 
     text: str
+    """What it does now, such as ``fits the model``."""
     done: int
+    """Steps of that which are done, at least 0."""
     total: int | None
+    """Of how many; None where it is not known."""
     unit: str
+    """What a step is, in the plural."""
 
     def to_text(self) -> str:
         """Return it as the table of jobs holds it: JSON."""
@@ -67,13 +59,7 @@ def counted(stream: RecordStream, total: int, say: OnStep) -> RecordStream:
 
 
 class StepWriter:
-    """Passes steps on by a pipe, a line each, without ever waiting for its reader.
-
-    Parameters
-    ----------
-    descriptor : int
-        The pipe's end to write to.
-    """
+    """Passes steps on by a pipe, a line each, without ever waiting for its reader."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, NON_BLOCKING)

@@ -14,23 +14,17 @@ from hushpoll_server.store.catalogue import VersionRow
 
 @dataclass(frozen=True)
 class Result:
-    """A file, streamed.
-
-    Parameters
-    ----------
-    file_name, media_type : str
-        Of the file.
-    blocks : iterator of bytes
-        The file, in order; consumed once.
-    card : mapping or None
-        Of a model, its card; of an audit or a regression, its summary. It is kept beside the file,
-        and both until they are deleted.
-    """
+    """A file, streamed."""
 
     file_name: str
     media_type: str
     blocks: Iterator[bytes]
+    """The file, in order; consumed once."""
     card: Mapping[str, object] | None = None
+    """Of a model, its card; of an audit or a regression, its summary.
+
+    It is kept beside the file, and both until they are deleted.
+    """
 
 
 def json_result(kind: str, row: VersionRow, document: Mapping[str, object]) -> Result:

@@ -40,15 +40,7 @@ FORGET_EVERY_SECONDS: Final = 3600.0
 
 
 class Runner:
-    """Runs the jobs that one worker process claims.
-
-    Parameters
-    ----------
-    parts : Services
-        The worker's own services.
-    may_begin : callable
-        Returns whether it is this worker's turn to take jobs.
-    """
+    """Runs the jobs that one worker process claims while `may_begin` says that it is its turn."""
 
     def __init__(self, parts: Services, may_begin: Callable[[], bool] = lambda: True) -> None:
         self._parts = parts
@@ -168,14 +160,8 @@ class Runner:
 class WorkerProcess:
     """Runs jobs, and seals where the server leaves that to workers, until a signal ends it.
 
-    Parameters
-    ----------
-    ready : callable
-        Called once the worker looks for jobs.
-    server : str or None
-        Id of the server that started it; None where an operator did.
-    stop_seconds : float
-        How long running jobs may go on after the signal.
+    `ready` is called once it looks for jobs. `server` is the id of the server that started it, None
+    where an operator did. Running jobs may go on for `stop_seconds` after the signal.
     """
 
     def __init__(

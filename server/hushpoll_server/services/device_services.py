@@ -27,15 +27,7 @@ from hushpoll_server.store.workers import WorkerStore
 class DeviceServices:
     """Database, stores and services for the routes of devices.
 
-    Parameters
-    ----------
-    upgrade : bool
-        Whether to bring the database to this program's schema version first.
-
-    Raises
-    ------
-    InvalidParameter, NotDurable, SchemaRefused
-        The database cannot be used.
+    With `upgrade` the database is brought to this program's schema version first.
     """
 
     def __init__(self, settings: Settings, *, upgrade: bool = True) -> None:

@@ -28,15 +28,7 @@ WRITE_INTERVAL_SECONDS: Final = 1.0
 
 
 class MissingWorker:
-    """What to say where no worker is alive: in the first minute, the server's may be starting.
-
-    Parameters
-    ----------
-    own : bool
-        Whether the server starts a worker.
-    monotonic : callable
-        Seconds of a clock that never goes back.
-    """
+    """What to say where no worker is alive: in the first minute, the server's may be starting."""
 
     def __init__(self, *, own: bool, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -48,63 +40,37 @@ class MissingWorker:
 
 
 class CommitState(NamedTuple):
-    """What the thread that stores reports is doing.
-
-    Attributes
-    ----------
-    waiting : int
-        Reports that wait for their commit, those in the present group included.
-    most : int
-        Reports that may wait.
-    stopping : bool
-        Whether new reports are refused.
-    died : bool
-        Whether the thread ended without being told to.
-    failed : bool
-        Whether the last commit failed.
-    ended_at : float
-        When that commit ended, in seconds of the monotonic clock; minus infinity before the first.
-    """
+    """What the thread that stores reports is doing."""
 
     waiting: int
+    """Reports that wait for their commit, those in the present group included."""
     most: int
+    """Reports that may wait."""
     stopping: bool = False
+    """Whether new reports are refused."""
     died: bool = False
+    """Whether the thread ended without being told to."""
     failed: bool = False
+    """Whether the last commit failed."""
     ended_at: float = -math.inf
+    """Seconds of the monotonic clock; minus infinity before the first commit."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why the server is not ready.
-
-    Parameters
-    ----------
-    code : str
-        ``stopping``, ``writer``, ``queue``, ``database``, ``schema`` or ``writing``.
-    detail : str
-        The same in words; nothing of a request or a respondent.
-    """
+    """Why the server is not ready: ``code`` in words, with nothing of a request or a respondent."""
 
     code: str
+    """``stopping``, ``writer``, ``queue``, ``database``, ``schema`` or ``writing``."""
     detail: str
 
 
 class _Probe:
     """A question to the database, asked on a thread: the database may hang.
 
-    It is asked once at a time, and its answer is for all requests that wait for it.
-
-    Attributes
-    ----------
-    began_at : float
-        When it was last asked, in seconds of the monotonic clock.
-    as_of : float
-        When the question was asked whose answer is the last, of the same clock.
-    answer : str or None
-        The last answer.
-    error : Exception or None
-        Why there was none.
+    It is asked once at a time, and its answer is for all requests that wait for it. `began_at` and
+    `as_of`, when it was last asked and when that was whose answer is the last, are of the monotonic
+    clock.
     """
 
     def __init__(self, ask: Callable[[], str | None], name: str) -> None:
@@ -145,24 +111,7 @@ class Readiness:
     """Answers within two seconds, also where the database hangs.
 
     Whether reports can be stored is known by the last commit; where that is too old or failed, by a
-    small write of readiness's own.
-
-    Parameters
-    ----------
-    commit_state : callable
-        Says what the thread that stores the reports of this process is doing.
-    write : callable
-        Makes a small durable write; raises if it fails.
-    schema_version : callable
-        Asks the database for its schema version.
-    expected : str
-        Schema version of this program.
-    any_worker : callable
-        Asks the database whether a worker is alive.
-    probe_seconds : float
-        How long the database may take to answer.
-    monotonic : callable
-        Seconds of a clock that never goes back.
+    small write of readiness's own. `expected` is the schema version of this program.
     """
 
     def __init__(

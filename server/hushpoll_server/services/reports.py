@@ -52,17 +52,7 @@ class Ingest:
     def withdraw(self, name: str, document: object) -> Withdrawal:
         """Take back the report whose secret a JSON document has, unless it is sealed.
 
-        Parameters
-        ----------
-        document : object
-            ``{"digest", "secret"}``, parsed.
-
-        Raises
-        ------
-        InvalidParameter
-            The document has another form; the secret is not shown.
-        Refused
-            ``unknown-survey``, ``unknown-digest`` or ``unavailable``.
+        The document is ``{"digest", "secret"}``; an error does not show the secret.
         """
         digest, report_id = parse_withdrawal_json(document)
         row = self.surveys.by_digest(name, digest)
@@ -71,27 +61,10 @@ class Ingest:
     def prepare(
         self, name: str, document: object, authorization: str | None, *, from_memory: bool = False
     ) -> tuple[VersionRow, ReportRow]:
-        """Return the version and the report of a JSON document.
+        """Return the version and the report of a JSON document, ``{"digest", "id", "record"}``.
 
-        Parameters
-        ----------
-        document : object
-            ``{"digest", "id", "record"}``, parsed.
-        authorization : str or None
-            The request's ``Authorization`` header; the token of a survey that takes one.
-        from_memory : bool
-            Whether not to ask the database: for a thread that must not wait.
-
-        Raises
-        ------
-        NotRemembered
-            The database would have to be asked.
-        InvalidParameter
-            The document has another form.
-        MalformedRecord
-            No device could have sent such a record.
-        Refused
-            ``unknown-survey``, ``unknown-digest``, or ``unavailable`` without the version's key.
+        With `from_memory`, for a thread that must not wait, `NotRemembered` is raised where the
+        database would have to be asked. What no device could have sent is a `MalformedRecord`.
         """
         try:
             digest, report = wire.parse_report_json(document)
@@ -122,11 +95,7 @@ class Ingest:
     def look_up(self, row: VersionRow, report: ReportRow) -> Outcome:
         """Return the outcome of a report of a version that takes none now.
 
-        Raises
-        ------
-        Refused
-            ``survey-not-open`` or ``survey-closed``, unless the report is stored already: a retry
-            is never refused.
+        It is refused unless the report is stored already: a retry is never refused.
         """
         (known,) = self.reports.look_up([report])
         if known is None:
@@ -176,13 +145,7 @@ class Ingest:
                 self.count(self._version(name, digest, from_memory=from_memory), INVALID)
 
     def checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
-        """Count the outcome of a stored report, and return it where it is no refusal.
-
-        Raises
-        ------
-        Refused
-            ``report-conflict``, ``unauthorized``, ``token-spent`` or ``survey-closed``.
-        """
+        """Count the outcome of a stored report, and return it, or raise what it is refused for."""
         if outcome is Outcome.ACCEPTED:
             return outcome
         if outcome is Outcome.CLOSED:
@@ -223,24 +186,16 @@ class Ingest:
 
 @dataclass(frozen=True, order=True)
 class Rejection:
-    """One report of a batch that was not taken.
-
-    Parameters
-    ----------
-    index : int
-        Its place in the batch, from 0.
-    code : str
-        Code of the problem table.
-    field : str or None
-        Field or attribute at fault.
-    reason : str or None
-        Of a malformed record.
-    """
+    """One report of a batch that was not taken."""
 
     index: int
+    """Its place in the batch, from 0."""
     code: str
+    """Of the problem table."""
     field: str | None = None
+    """Field or attribute at fault."""
     reason: str | None = None
+    """Of a malformed record."""
 
 
 @dataclass(frozen=True)
@@ -254,24 +209,14 @@ class BatchOutcome:
 
 @dataclass(frozen=True, eq=False)
 class CheckedBatch:
-    """A batch that was read and checked, and not yet stored.
-
-    Parameters
-    ----------
-    batch : Batch
-        Its well-formed reports.
-    places : ndarray of int
-        Where each of them was in the batch, from 0.
-    sent : int
-        Reports that were sent.
-    rejected : tuple of Rejection
-        Those that are malformed.
-    """
+    """A batch that was read and checked, and not yet stored."""
 
     row: VersionRow
     batch: Batch
     places: npt.NDArray[np.intp]
+    """int[n]: where each of the well-formed reports was in the batch, from 0."""
     sent: int
+    """Reports that were sent."""
     rejected: tuple[Rejection, ...]
 
 
@@ -288,20 +233,10 @@ class BatchIngest:
     max_reports: int
 
     def check(self, name: str, body: bytes) -> CheckedBatch:
-        """Check a batch in its binary form.
+        """Check a batch in its binary form, as ``hushpoll_shared.wire.reports`` has it.
 
-        Parameters
-        ----------
-        body : bytes
-            Header and n rows of id and record; see ``hushpoll_shared.wire.reports``.
-
-        Raises
-        ------
-        InvalidParameter
-            The header is wrong, or the rest is no whole number of reports.
-        Refused
-            ``unknown-survey``, ``unknown-digest``, ``unsupported-media-type`` (a token survey),
-            ``payload-too-large``.
+        Refused as a whole are a wrong header, a part of a report, too many of them, and a token
+        survey.
         """
         row = self.surveys.by_digest(name, wire.parse_reports_header(body))
         published = self.surveys.published(row)
@@ -343,11 +278,7 @@ class BatchIngest:
     def look_up(self, checked: CheckedBatch) -> Sequence[Outcome]:
         """Return the outcomes of a batch for a version that takes no reports now.
 
-        Raises
-        ------
-        Refused
-            ``survey-not-open`` or ``survey-closed``, unless every report is stored already: a
-            retry is never refused.
+        It is refused unless every report is stored already: a retry is never refused.
         """
         known = [outcome for outcome in self.reports.look_up(checked.batch) if outcome is not None]
         if len(known) < len(checked.batch) or not len(checked.batch):
@@ -357,10 +288,7 @@ class BatchIngest:
     def settled(self, checked: CheckedBatch, outcomes: Sequence[Outcome]) -> BatchOutcome:
         """Count and return what became of a batch, given an outcome for each well-formed report.
 
-        Raises
-        ------
-        Refused
-            ``survey-closed``: another process has closed the version meanwhile.
+        It is refused where another process has closed the version meanwhile.
         """
         if Outcome.CLOSED in outcomes:
             raise self.ingest.refusal(checked.row, checked.sent)

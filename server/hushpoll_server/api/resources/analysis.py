@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from flask import Response
 
 from hushpoll_server.api.models.common import VersionPath
@@ -23,7 +25,10 @@ from hushpoll_shared.jobs.files import Export as ExportJob
 from hushpoll_shared.wire.documents import CountsDocument
 
 api = Routes("analysis", VERSION)
-ExportParameters = body_of(ExportJob)
+if TYPE_CHECKING:
+    ExportParameters = Any
+else:
+    ExportParameters = body_of(ExportJob)
 
 
 @api.operation(
@@ -36,7 +41,7 @@ ExportParameters = body_of(ExportJob)
     scope="read",
     act="exported",
 )
-def records(path: VersionPath, query: ExportParameters) -> Response:  # type: ignore[valid-type]
+def records(path: VersionPath, query: ExportParameters) -> Response:
     """Export every record of the last release, shuffled and without ids.
 
     Refused before the first release, and below the survey's minimum batch. Of a survey that

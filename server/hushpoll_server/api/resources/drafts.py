@@ -279,13 +279,7 @@ def _covered(path: DraftPath) -> Draft:
 
 
 def _revision(draft: Draft) -> int | None:
-    """Return the revision of a draft that If-Match names, 0 if it names another; None for any.
-
-    Raises
-    ------
-    Refused
-        ``etag-needed``.
-    """
+    """Return the revision of a draft that If-Match names, 0 if it names another; None for any."""
     if request.if_match.star_tag:
         return None
     # A proxy that compresses weakens the tags it passes; a revision is never used twice.

@@ -40,23 +40,10 @@ class Actions:
         version: int | None = None,
         subject: str | None = None,
     ) -> None:
-        """Write one line.
+        """Write one line: `actor`, ``user:NAME`` or ``token:PUBLIC_ID``, did `act` to a survey.
 
-        Parameters
-        ----------
-        actor : str
-            ``user:NAME`` or ``token:PUBLIC_ID``.
-        act : str
-            Such as ``exported``.
-        survey, version
-            What it was done to; None where it is about no survey.
-        subject : str or None
-            A further name: a user, a token's public id, a job's id, a format.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the line could not be stored.
+        An act is such as ``exported``. `subject` is a further name: a user, a token's public id, a
+        job's id, a format.
         """
         self._store.add(
             at=self._now(), actor=actor, act=act, survey=survey, version=version, subject=subject

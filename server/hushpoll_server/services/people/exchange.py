@@ -33,11 +33,8 @@ _Result = TypeVar("_Result")
 class BoundedAdapter(BaseAdapter):
     """Sends the requests of one session of the library requests.
 
-    Parameters
-    ----------
-    each, together : float
-        Seconds within which an answer has arrived as a whole, and within which all of the session
-        have.
+    `each` and `together` are the seconds within which an answer has arrived as a whole, and within
+    which all of the session have.
     """
 
     def __init__(self, *, each: float, together: float) -> None:
@@ -48,13 +45,7 @@ class BoundedAdapter(BaseAdapter):
     def send(  # type: ignore[override]  # the library passes all of these by name
         self, request: requests.PreparedRequest, **options: Any
     ) -> requests.Response:
-        """Return the answer, read as a whole.
-
-        Raises
-        ------
-        requests.RequestException
-            The server does not answer, or not in time, or with more than `ANSWER_BYTES`.
-        """
+        """Return the answer, read as a whole; raise where it is late or above `ANSWER_BYTES`."""
         seconds = min(self._each, self._due - time.monotonic())
         proxy = select_proxy(request.url or "", options.get("proxies") or {})
         try:

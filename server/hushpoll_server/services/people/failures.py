@@ -37,14 +37,9 @@ class Failures:
         self._counts: dict[bytes, tuple[int, int]] = {}
 
     def count(self, values: Sequence[Counted], now: int) -> int:
-        """Count a failure with each value, unless one of them is locked.
+        """Count a failure with each value, unless one is locked; return for how many seconds, or 0.
 
         Looking and counting are one act: many requests at once get no more tries than one by one.
-
-        Returns
-        -------
-        int
-            The seconds for which a value is locked; 0 if none is, and the failure was counted.
         """
         with self._lock:
             seconds = max((self._left(value, now) for value in values), default=0)

@@ -30,19 +30,12 @@ class _Request:
 
 
 class Places:
-    """Places that are held for a moment, and a queue of those who wait.
+    """Places, `at_once`, that are held for a moment, and a queue of those who wait.
 
-    Each that waits holds a thread. Where too many wait, the worst of them is sent away, of equals
-    the one that came last. A place that becomes free goes in turn to the best that waits and to the
-    one that has waited for the longest: the best do not wait for many others, and nobody waits for
-    ever.
-
-    Parameters
-    ----------
-    at_once : int
-        Places.
-    waiting : int
-        Requests that may wait.
+    Each that waits holds a thread. Where more than `waiting` wait, the worst of them is sent away,
+    of equals the one that came last. A place that becomes free goes in turn to the best that waits
+    and to the one that has waited for the longest: the best do not wait for many others, and nobody
+    waits for ever.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:

@@ -99,13 +99,7 @@ class Attempt:
 
 
 def require_oidc(settings: Settings) -> None:
-    """Refuse settings of a provider where Authlib is not installed.
-
-    Raises
-    ------
-    MissingExtra
-        Naming the extra ``oidc``.
-    """
+    """Refuse settings of a provider where Authlib is not installed."""
     if settings.oidc_issuer is None:
         return
     # Looked for and not loaded: the server starts without it.
@@ -114,15 +108,7 @@ def require_oidc(settings: Settings) -> None:
 
 
 class Provider:
-    """The provider that the settings name.
-
-    Parameters
-    ----------
-    issuer : str
-        Its issuer, exactly as its tokens spell it.
-    settings : Settings
-        The client's id and secret, and the claim that is a user's name.
-    """
+    """The provider that the settings name; `issuer` is exactly as its tokens spell it."""
 
     def __init__(self, issuer: str, settings: Settings) -> None:
         self._issuer = issuer
@@ -139,19 +125,10 @@ class Provider:
         return self._settings.oidc_label
 
     def way(self, attempt: Attempt, return_to: str) -> str:
-        """Return the address at the provider to which the browser goes.
+        """Return the address at the provider to which the browser goes, with a new attempt.
 
-        Parameters
-        ----------
-        attempt : Attempt
-            A new one, whose secret the browser gets as a cookie.
-        return_to : str
-            The address of this server that the provider knows as the client's redirect URI.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: the provider does not answer as one.
+        The browser gets the attempt's secret as a cookie; `return_to` is the address of this server
+        that the provider knows as the client's redirect URI.
         """
         with self._asking(), self._session() as session:
             metadata = self._known(session)
@@ -165,19 +142,9 @@ class Provider:
             return str(address)
 
     def code_in(self, answer: Mapping[str, str], attempt: Attempt) -> str:
-        """Return the code of the provider's answer.
+        """Return the code of the provider's answer, the query with which the browser came back.
 
-        Parameters
-        ----------
-        answer : mapping of str to str
-            The query with which the browser came back.
-        attempt : Attempt
-            As of `way`.
-
-        Raises
-        ------
-        Refused
-            ``unauthorized``: the answer is not one to this attempt, or has no code.
+        One that is no answer to this attempt, or has no code, is refused.
         """
         state = answer.get("state", "").encode("utf-8", "surrogatepass")
         if not attempt.secret or not hmac.compare_digest(state, attempt.state.encode()):
@@ -195,21 +162,7 @@ class Provider:
         return answer["code"]
 
     def identity(self, code: str, attempt: Attempt, return_to: str) -> Identity:
-        """Return whom the provider has signed in.
-
-        Parameters
-        ----------
-        code : str
-            As of `code_in`.
-        attempt, return_to
-            As of `way`.
-
-        Raises
-        ------
-        Refused
-            ``unauthorized``: what the provider tells does not prove who it is; ``unavailable``: the
-            provider does not answer as one.
-        """
+        """Return whom the provider has signed in; refuse what does not prove who it is."""
         with self._asking(), self._session() as session:
             claims = self._claims(session, attempt, return_to, code)
         return Identity(self._issuer, claims["sub"], self._name(claims))

@@ -42,13 +42,7 @@ def role_in(roles: Mapping[str, str], survey: str) -> Role | None:
 
 
 def parse_role(survey: str, role: str) -> tuple[str, Role]:
-    """Return a checked survey name and role.
-
-    Raises
-    ------
-    InvalidParameter
-        The survey is neither a name nor ``*``, or there is no such role.
-    """
+    """Return a checked survey name, or ``*``, and role; refuse others."""
     if survey != EVERY_SURVEY and not is_name(survey):
         raise InvalidParameter(
             f"survey is {show(survey)}; give a survey's name ([a-z0-9_-], at most 64 characters), "
@@ -63,20 +57,7 @@ def parse_role(survey: str, role: str) -> tuple[str, Role]:
 
 
 def check_published(survey: str, published: Collection[str]) -> None:
-    """Refuse a role in a survey that is not there, which would open nothing to anybody.
-
-    Parameters
-    ----------
-    survey : str
-        A survey's name, or ``*``.
-    published : collection of str
-        Names of the surveys that this server has.
-
-    Raises
-    ------
-    InvalidParameter
-        The survey is none of them.
-    """
+    """Refuse a role in a survey that is not there, which would open nothing to anybody."""
     if survey in (EVERY_SURVEY, *published):
         return
     names = ", ".join(sorted(published)[:_LISTED]) or "none so far"

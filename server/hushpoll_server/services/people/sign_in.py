@@ -75,19 +75,9 @@ class SignIn:
     def begin(self, name: str, password: str, *, address: str | None) -> tuple[Member, str]:
         """Begin a session; return its user and the secret that the cookie carries.
 
-        Parameters
-        ----------
-        name, password : str
-            As they were typed.
-        address : str or None
-            A keyed hash of the client's address; None where it is not limited.
-
-        Raises
-        ------
-        Refused
-            ``unauthorized``: a wrong name or password, and the answer does not say which;
-            ``rate-limited``: too many failures with this name or from this address;
-            ``unavailable``: too many passwords are being checked.
+        `address` is a keyed hash of the client's, None where it is not limited. A refusal does not
+        say whether name or password is wrong; too many failures with this name or from this
+        address, and too many checks at a time, are refused too.
         """
         row, secret = self._verified(name, password, address, self._begin)
         member = member_of(row)
@@ -97,28 +87,9 @@ class SignIn:
     def change_password(
         self, member: Member, current: str, new: str, *, address: str | None
     ) -> str:
-        """Replace a user's own password, and end every session of theirs.
+        """Replace a user's own password, and end every session of theirs; return a new secret.
 
-        Parameters
-        ----------
-        member : Member
-            The user, who is signed in.
-        current, new : str
-            As they were typed.
-        address : str or None
-            As of `begin`.
-
-        Returns
-        -------
-        str
-            The secret of a new session.
-
-        Raises
-        ------
-        Refused
-            As `begin`; a wrong password counts like one at signing in.
-        InvalidParameter
-            The new password is too short or too long.
+        A wrong password counts like one at signing in; it is refused as `begin` refuses.
         """
 
         def replaced(row: UserRow) -> str | None:
@@ -172,23 +143,8 @@ class SignIn:
     ) -> tuple[Member, str]:
         """Begin a session of the user whom the OpenID Connect provider has signed in.
 
-        Parameters
-        ----------
-        identity : callable
-            Asks the provider who it is; called unless the address is locked.
-        address : str or None
-            As of `begin`. A refusal counts like a wrong password from this address.
-
-        Returns
-        -------
-        tuple of Member and str
-            As of `begin`.
-
-        Raises
-        ------
-        Refused
-            As `identity` does; ``unauthorized``: no user signs in with this account;
-            ``rate-limited``: too many failures from this address.
+        `identity` asks the provider who it is, unless the address is locked. A refusal counts like
+        a wrong password from this address.
         """
         counted = _of_address(address)
         now = self._now()

@@ -63,11 +63,7 @@ class Member:
     def require(self, survey: str, role: Role) -> None:
         """Refuse what the user may not do.
 
-        Raises
-        ------
-        Refused
-            ``unknown-survey`` where the user has no role at all, whether there is such a survey or
-            not; ``forbidden`` where the role does not suffice.
+        Without any role it is ``unknown-survey``, whether there is such a survey or not.
         """
         held = self.role(survey)
         if held is None:
@@ -93,21 +89,11 @@ class Users:
         self._hasher = PasswordHasher()
 
     def add(self, name: str, password: str | None, roles: Mapping[str, str]) -> Member:
-        """Add a user.
+        """Add a user with roles by survey name; ``*`` is every survey.
 
-        Parameters
-        ----------
-        name : str
-            1 to 64 letters, digits and ``. _ @ + -``; the first is a letter or digit.
-        password : str or None
-            12 to 1024 characters; None for a user who signs in at the OpenID Connect provider.
-        roles : mapping of str to str
-            Roles by survey name; ``*`` is every survey.
-
-        Raises
-        ------
-        InvalidParameter
-            A value outside its form, or a name that is taken.
+        A name is 1 to 64 letters, digits and ``. _ @ + -``, first a letter or digit, and no other
+        user's; a password has 12 to 1024 characters, and is None for a user who signs in at the
+        OpenID Connect provider. Others are refused.
         """
         if not _NAME.fullmatch(name):
             raise InvalidParameter(
@@ -134,13 +120,7 @@ class Users:
         return [member_of(row) for row in self._store.all()]
 
     def named(self, name: str) -> Member:
-        """Return the user of a name.
-
-        Raises
-        ------
-        InvalidParameter
-            There is none.
-        """
+        """Return the user of a name; refuse one that there is not."""
         return member_of(self._row(name))
 
     def remove(self, name: str) -> Member:
@@ -162,13 +142,9 @@ class Users:
         return member_of(replace(row, password=hashed))
 
     def replace_password(self, checked: UserRow, password: str) -> UserRow | None:
-        """Replace the password of a user whom `verified` has just returned; raises as `add`.
+        """Replace the password of a user whom `verified` has just returned; refuse as `add`.
 
-        Returns
-        -------
-        UserRow or None
-            The user with the new password; None, with nothing changed, if the password that was
-            checked is not theirs any more.
+        Return None, with nothing changed, if the one that was checked is not theirs any more.
         """
         hashed = self._hash(password)
         if not self._store.replace_password(checked, hashed):
@@ -204,15 +180,10 @@ class Users:
         return row
 
     def of_account(self, identity: Identity) -> tuple[UserRow, bool] | None:
-        """Return the user whom an account at the provider signs in, None if there is none.
+        """Return the user whom an account at the provider signs in, and whether it was bound now.
 
-        The account's issuer and subject decide. An account that has no user yet is bound to the
-        one who has the account's name, was added for the provider, and has no account so far.
-
-        Returns
-        -------
-        tuple of UserRow and bool, or None
-            The user, as of `verified`, and whether the account was bound just now.
+        The account's issuer and subject decide. An account that has no user yet is bound to the one
+        who has the account's name, was added for the provider, and has no account so far.
         """
         account = {"issuer": identity.issuer, "subject": identity.subject}
         row = self._store.of_account(**account)

@@ -63,13 +63,7 @@ MOST_RARE_PAIRS: Final = 10
 
 
 def require_few_rare_pairs(query: Dependencies, source: Source) -> None:
-    """Refuse tests of pairs that take too long to wait for.
-
-    Raises
-    ------
-    InvalidParameter
-        If more than `MOST_RARE_PAIRS` have rare answers, of which tables are drawn.
-    """
+    """Refuse tests of more than `MOST_RARE_PAIRS` with rare answers: their tables are drawn."""
     but = query.where or ()
     check_pairs(source.published, query.rate, but)
     rare = rare_pairs(source.published, source.pairs(), query.rate, but)
@@ -183,14 +177,6 @@ class Analysis:
         """Return the result of a query about a version, or about it and an earlier one.
 
         Without `may_export`, small groups in clear are merged in it; it says which.
-
-        Raises
-        ------
-        InvalidParameter
-            For what the query's function refuses; a version that is compared with itself.
-        Refused
-            ``not-released``, ``not-enough-reports``; where counts are not kept, or do not suffice,
-            also ``unavailable`` and ``records-deleted``.
         """
         source = self.source(row, may_export=may_export)
         asked = query.names() | dict.fromkeys(query.where or (), "where")
@@ -223,15 +209,9 @@ class Analysis:
     ) -> TidyResults:
         """Return the results of a version's standard queries, or of those named, as one table.
 
-        Parameters
-        ----------
-        addresses : sequence of str
-            Queries; see :func:`hushpoll_shared.tidying.results.tidy_results`.
-        require : callable
-            Refuses another version, by survey and number, that the reader may not see.
-        may_export : callable
-            Says it of the version, and of the earlier one or None; as of `result`, which raises the
-            same.
+        `addresses` are as :func:`hushpoll_shared.tidying.results.tidy_results` takes them.
+        `require` refuses another version, by survey and number, that the reader may not see;
+        `may_export` says it of the version, and of the earlier one or None.
         """
 
         def ask(query: Query[Any]) -> Result:
@@ -318,13 +298,7 @@ class Analysis:
         return self._releases.current(row)
 
     def require_records(self, row: VersionRow) -> None:
-        """Refuse a question about records where a version has too few, or none any more.
-
-        Raises
-        ------
-        Refused
-            ``not-released``, ``not-enough-reports`` or ``records-deleted``.
-        """
+        """Refuse a question about records where a version has too few, or none any more."""
         self._refuse_deleted(row, self.release(row))
 
     def _refuse_deleted(self, row: VersionRow, release: Release) -> None:
@@ -335,10 +309,7 @@ class Analysis:
     def scanning(self, row: VersionRow, release: Release) -> Iterator[RecordStream]:
         """Let the block read the records of a version's release, when it is its turn.
 
-        Raises
-        ------
-        Refused
-            ``unavailable``: too many wait for their turn; ``records-deleted``.
+        Where too many wait for theirs, it is refused.
         """
         self._refuse_deleted(row, release)
         if not self._places.acquire(blocking=False):
@@ -377,13 +348,7 @@ def _explained(result: R, *sources: Source) -> R:
 
 
 def require_two_versions(before: VersionRow, after: VersionRow) -> None:
-    """Refuse to compare a version with itself.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is the same one.
-    """
+    """Refuse to compare a version with itself."""
     if before.id == after.id:
         raise InvalidParameter(
             f"{after.name} version {after.version} is compared with itself; name an earlier "

@@ -48,37 +48,23 @@ class Point(CurvePoint):
 
 @dataclass(frozen=True)
 class Curves:
-    """Points of two metrics over epsilon.
-
-    Attributes
-    ----------
-    points : sequence of mapping
-        ``line``, ``metric`` (``accuracy`` or ``gap``), ``epsilon``, ``mean``, ``lower``, ``upper``
-        (None with fewer than two runs) and ``runs``.
-    without : mapping of str to mapping
-        The point of NonDP by metric, where the file has it.
-    gap_is : str or None
-        What the gap is, in words; None where the file has none.
-    """
+    """Points of two metrics over epsilon."""
 
     points: Sequence[Point]
+    """``line``, ``metric`` (``accuracy`` or ``gap``), ``epsilon``, ``mean``, ``lower``, ``upper``
+    (None with fewer than two runs) and ``runs``.
+    """
     without: Mapping[str, Point]
+    """The point of NonDP by metric, where the file has it."""
     gap_is: str | None
+    """What the gap is, in words; None where the file has none."""
 
 
 def read_curves(body: bytes) -> Curves:
-    """Return the means and intervals of a results.csv.
+    """Return the means and intervals of a results.csv that ``hushpoll experiment run`` writes.
 
-    Parameters
-    ----------
-    body : bytes
-        UTF-8, at most `MOST_BYTES`; what ``hushpoll experiment run`` writes.
-
-    Raises
-    ------
-    Refused
-        ``payload-too-large``; ``invalid-request``: it is no such file, or has too many lines or
-        points to draw.
+    It is UTF-8 of at most `MOST_BYTES`; another file, and one with too many lines or points to
+    draw, is refused.
     """
     if len(body) > MOST_BYTES:
         raise Refused(

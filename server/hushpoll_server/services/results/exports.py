@@ -132,38 +132,11 @@ class Exports:
         design: str | None = None,
         on_rows: OnRows | None = None,
     ) -> Export:
-        """Return a file of every sealed record.
+        """Return a file of every sealed record; its parameters are those of the job `Export`.
 
-        Parameters
-        ----------
-        format : str
-            ``records``: the file that carries its own manifest; ``parquet``; ``csv``; ``sav`` of
-            SPSS and ``dta`` of Stata, with labels and made in memory.
-        content : str
-            ``records``: what was reported; of a table also ``indicators``, a 0/1 column for each
-            category, and ``debiased``, whose means are our shares.
-        raw : bool
-            Whether texts of a CSV file are as they are, though a spreadsheet would take some for
-            formulas.
-        cells : str, optional
-            Of records in a CSV file: ``labels`` (the default), ``codes``, or ``hexadecimal``, the
-            bytes of a record.
-        language : str, optional
-            Of the labels of CSV, SPSS and Stata; by default the survey's own.
-        design : str, optional
-            Of a table, as JSON: weights, strata and margins of attributes in clear, which become
-            the columns weight, stratum and stratum_size.
-        on_rows : callable, optional
-            Called with (rows written, rows in all) while the file is read.
-
-        Raises
-        ------
-        InvalidParameter
-            A combination that there is not, a language that the survey is not in, or a design that
-            does not fit it, as ``RecordWeights.of``.
-        Refused
-            ``not-enough-reports``, ``records-deleted``, or ``unavailable``: too many questions at
-            once.
+        `on_rows` is called with (rows written, rows in all) while the file is read. Refused are a
+        combination that there is not, a language that the survey is not in, and a design that does
+        not fit it.
         """
         published = self.surveys.published(row)
         _check(format, content, raw, cells, language, design)

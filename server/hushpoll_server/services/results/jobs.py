@@ -53,19 +53,9 @@ class Jobs:
         self._per_token = per_token
 
     def add(self, row: VersionRow, kind: str, parameters: JsonObject, *, token_id: str) -> JobRow:
-        """Ask for a job, which a worker finds within a second.
+        """Ask for a job of a kind, which a worker finds within a second.
 
-        Parameters
-        ----------
-        row, kind, parameters
-            The version, a name in ``JOB_KINDS``, and what was checked already, as JSON.
-        token_id : str
-            Public id of the token that asks.
-
-        Raises
-        ------
-        Refused
-            ``too-many-jobs``: as many of this token wait or run as may.
+        `parameters` were checked. Refused is one of a token of which as many wait or run as may.
         """
         job_id = secrets.token_hex(16)
         theirs = self._store.add(
@@ -89,13 +79,7 @@ class Jobs:
         return self.find(job_id)
 
     def find(self, job_id: str) -> JobRow:
-        """Return a job.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: there is none of this id, or none any more.
-        """
+        """Return a job, or refuse: ``not-found``."""
         job = self.lookup(job_id)
         if job is None:
             raise Refused(
@@ -129,26 +113,13 @@ class Jobs:
         return self._store.newest(MOST_LISTED, version_ids=[row.id], kind=kind)
 
     def cancel(self, job: JobRow, grant: Grant) -> JobRow:
-        """End a job; one that has ended stays as it is.
-
-        Raises
-        ------
-        Refused
-            ``forbidden``: another token asked for it, and this one is no administrator's.
-        """
+        """End a job; one that has ended stays as it is, and one of another token is refused."""
         self.require_own(job, grant, "cancel")
         self._store.cancel(job.id, now=self._surveys.now())
         return self.find(job.id)
 
     def forget(self, job: JobRow, grant: Grant, *, noun: str) -> None:
-        """Delete a job that has ended, and what it made; `noun` it is, in a word.
-
-        Raises
-        ------
-        Refused
-            ``forbidden``: another token asked for it, and this one is no administrator's;
-            ``job-not-done``: it has not ended.
-        """
+        """Delete a job that has ended, and what it made; `noun` it is, in a word."""
         self.require_own(job, grant, "delete")
         if job.state not in ENDED:
             raise Refused(
@@ -159,13 +130,7 @@ class Jobs:
         self._store.forget_job(job.id)
 
     def require_own(self, job: JobRow, grant: Grant, act: str) -> None:
-        """Refuse to do something to a job of another token, unless it is an administrator's.
-
-        Raises
-        ------
-        Refused
-            ``forbidden``.
-        """
+        """Refuse to do something to a job of another token, unless it is an administrator's."""
         if job.token_id != grant.token_id and not grant.allows("admin"):
             raise Refused(
                 "forbidden",
@@ -215,13 +180,9 @@ class Jobs:
         return document
 
     def result(self, job: JobRow) -> Iterator[bytes]:
-        """Return a result, piece by piece.
+        """Return a result, piece by piece; refuse where there is none yet, or none will be.
 
-        Raises
-        ------
-        Refused
-            ``job-cancelled``; ``job-not-done``: it waits, runs or has failed. A failure with an
-            entry of its own in the problem table is answered with that entry.
+        A failure with an entry of its own in the problem table is answered with that entry.
         """
         if job.state == DONE:
             return self._store.result(job.id)

@@ -73,13 +73,7 @@ class KeptResults(Generic[E]):
         return self.history(row)
 
     def find(self, job_id: str) -> JobRow:
-        """Return the job.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: there is none of this id and kind, or none any more.
-        """
+        """Return the job; refuse one that there is not, or of another kind."""
         job = self._jobs.find(job_id)
         if job.kind != self.job.name:
             raise Refused(
@@ -95,26 +89,14 @@ class KeptResults(Generic[E]):
         return job
 
     def covered(self, job_id: str, grant: Grant) -> tuple[JobRow, VersionRow]:
-        """Return the job and its version; refuse one of a survey that the token is not for.
-
-        Raises
-        ------
-        Refused
-            ``not-found``, ``forbidden``.
-        """
+        """Return the job and its version; refuse one of a survey that the token is not for."""
         job = self.find(job_id)
         row = self._surveys.by_id(job.version_id)
         grant.require_survey(row.name)
         return job, row
 
     def document(self, job: JobRow) -> Any:
-        """Return the result as JSON.
-
-        Raises
-        ------
-        Refused
-            ``job-not-done``: it waits, runs or has failed; ``job-cancelled``.
-        """
+        """Return the result as JSON; refuse one that is not done."""
         return json.loads(b"".join(self._jobs.result(job)))
 
     def delete(self, job: JobRow, grant: Grant, *, actor: str) -> None:
@@ -140,13 +122,7 @@ class Models(KeptResults[TrainingRun]):
     job = Train
 
     def card(self, job: JobRow) -> dict[str, Any]:
-        """Return a model's card.
-
-        Raises
-        ------
-        Refused
-            ``job-not-done``: its training waits, runs or has failed; ``job-cancelled``.
-        """
+        """Return a model's card; refuse one that is not done."""
         self._jobs.result(job)  # which refuses one that is not done
         text = self._store.cards([job.id]).get(job.id)
         if text is None:
@@ -162,10 +138,7 @@ class Models(KeptResults[TrainingRun]):
     def compared(self, row: VersionRow, ids: Sequence[str]) -> list[TrainingRun]:
         """Return trainings of a version that are done, however old, in the order of their ids.
 
-        Raises
-        ------
-        Refused
-            ``not-found``: there is no such training of this version, or it has no model.
+        A training that is none of this version, or has no model, is refused.
         """
         runs = []
         for job_id in dict.fromkeys(ids):
@@ -213,12 +186,7 @@ class Audits(KeptResults[AuditEntry]):
 def summary_of_audit(report: AuditDocument, about_release: ReleaseTimes) -> AuditSummary:
     """Return what a list of audits says of one: its groups, and its metrics without the rest.
 
-    Parameters
-    ----------
-    report : mapping
-        The audit, JSON.
-    about_release : mapping
-        What ``Releases.describe`` says of the release that was audited.
+    `about_release` is what ``Releases.describe`` says of the release that was audited.
     """
     about = report["protected"]
     several = report.get("groups")
@@ -271,16 +239,9 @@ class Regressions(KeptResults[RegressionEntry]):
 def summary_of_regression(
     document: RegressionDocument, variables: Sequence[str], about_release: ReleaseTimes
 ) -> RegressionSummary:
-    """Return what a list of regressions says of one.
+    """Return what a list of regressions says of one; `variables` has the outcome first.
 
-    Parameters
-    ----------
-    document : mapping
-        The regression, JSON.
-    variables : sequence of str
-        The attributes that it reads, the outcome first.
-    about_release : mapping
-        What ``Releases.describe`` says of the release that it is of.
+    `about_release` is what ``Releases.describe`` says of the release that it is of.
     """
     return {
         "n": document["n"],
@@ -306,16 +267,8 @@ def why_withheld(
 ) -> str | None:
     """Return why a reader without the right to export does not see a regression; None: they do.
 
-    Parameters
-    ----------
-    groups : ClearGroups
-        What the reader may see of attributes in clear.
-    found : mapping
-        The regression or its summary, JSON.
-    names : collection of str
-        The attributes of its formula.
-    complete : bool
-        Whether it is of all reports that will ever be.
+    `names` are the attributes of its formula; `complete` says whether it is of all reports that
+    will ever be.
     """
     kept_to = found.get("smallest_group")  # those of an earlier release have none
     if kept_to is not None and kept_to >= groups.smallest:

@@ -42,25 +42,15 @@ BUNDLE: Final = "bundle.zip"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What one publication shows.
-
-    Parameters
-    ----------
-    page, compressed : bytes
-        HTML, as it is and by gzip.
-    bundle : bytes
-        The ZIP behind it.
-    etag : str
-        Names the publication's content.
-    language : str
-        Of its words.
-    """
+    """What one publication shows: a page, as it is and by gzip, and the ZIP behind it."""
 
     page: bytes
     compressed: bytes
     bundle: bytes
     etag: str
+    """Names the publication's content."""
     language: str = ENGLISH
+    """Of its words."""
 
 
 class PublicResults:
@@ -76,13 +66,7 @@ class PublicResults:
         self._kept: dict[tuple[str, str], Snapshot] = {}
 
     def require_over(self, row: VersionRow) -> None:
-        """Refuse a version that is not over, or not all of which is released yet.
-
-        Raises
-        ------
-        Refused
-            ``survey-not-over``.
-        """
+        """Refuse a version that is not over, or not all of which is released yet."""
         state = self._surveys.state(row)
         if state is not State.CLOSED:
             raise Refused(
@@ -102,13 +86,8 @@ class PublicResults:
         """Refuse results so far that show more of a respondent than a randomised answer.
 
         Two publications of a survey that runs differ by the reports between them. What was
-        randomised stays randomised; answers in clear would be told of few people, or of one.
-
-        Raises
-        ------
-        Refused
-            ``survey-not-over``: a question that is shown is sent in clear, or nobody can answer
-            yet.
+        randomised stays randomised; answers in clear would be told of few people, or of one. A
+        version that nobody can answer yet is refused, too.
         """
         state = self._surveys.state(row)
         if state not in (State.OPEN, State.CLOSING):
@@ -135,17 +114,7 @@ class PublicResults:
     def require_publishable(self, row: VersionRow, choices: Choices, *, so_far: bool) -> None:
         """Refuse results that may not be published now; see `require_over` and `require_running`.
 
-        Parameters
-        ----------
-        row, choices
-            The version, and what is shown of it.
-        so_far : bool
-            Whether they may be those of a survey that still runs.
-
-        Raises
-        ------
-        Refused
-            ``survey-not-over``.
+        With `so_far` they may be those of a survey that still runs.
         """
         if so_far and self._surveys.state(row) is not State.CLOSED:
             self.require_running(row, choices)
@@ -157,27 +126,9 @@ class PublicResults:
     ) -> PublicationDocument:
         """Make the results of a version public; an earlier publication gives way.
 
-        Parameters
-        ----------
-        row, choices
-            The version, and what is shown of it.
-        actor : str
-            As the action log names who publishes.
-        so_far : bool
-            Whether they may be those of a survey that still runs: of randomised answers alone.
-
-        Returns
-        -------
-        dict
-            As `history` describes it, and ``warnings``: see ``SurveyReports.warnings``.
-
-        Raises
-        ------
-        InvalidParameter
-            More charts than a request waits for.
-        Refused
-            ``survey-not-over``, ``not-enough-reports``; ``payload-too-large``: the files are
-            larger than a publication may be; ``unavailable``.
+        Return it as `history` describes it, with ``warnings``: see ``SurveyReports.warnings``. With
+        `so_far` they may be those of a survey that still runs: of randomised answers alone. More
+        charts than a request waits for, and larger files, are refused.
         """
         self.require_publishable(row, choices, so_far=so_far)
         self._reports.require_short(row, choices)
@@ -205,10 +156,7 @@ class PublicResults:
     def take_back(self, row: VersionRow) -> None:
         """End the publication of a version; its files are deleted.
 
-        Raises
-        ------
-        Refused
-            ``not-found``: nothing is published.
+        One that there is not is refused.
         """
         if not self._store.take_back(row.id, self._surveys.now()):
             raise Refused(
@@ -243,18 +191,9 @@ class PublicResults:
         return (own, *(one for one in LANGUAGES if one in told and one != own))
 
     def shown(self, name: str, version: int, language: str | None = None) -> Snapshot:
-        """Return what everybody may see of a version.
+        """Return what everybody may see of a version, in one of `languages` or in its own.
 
-        Parameters
-        ----------
-        language : str, optional
-            One of `languages`; by default that of the publication.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: nothing was published, or there is no such survey;
-            ``results-taken-back``.
+        Refused is one that was not published, or whose results were taken back.
         """
         publication = self._of(name, version)
         own = json.loads(publication.choices).get("language", ENGLISH)
@@ -312,13 +251,7 @@ class PublicResults:
 
 
 def _files(report: Report, version: int) -> tuple[bytes, bytes]:
-    """Return the page and the bundle of a publication in one language.
-
-    Raises
-    ------
-    Refused
-        ``payload-too-large``.
-    """
+    """Return the page and the bundle of a publication in one language; refuse too large ones."""
     page = page_of(
         report.basis,
         report.results,

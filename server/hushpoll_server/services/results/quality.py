@@ -44,13 +44,9 @@ class Quality:
     def account(self, row: VersionRow) -> QualityAccount:
         """Return what became of all reports, and whether the numbers agree.
 
-        Returns
-        -------
-        dict
-            What ``Releases.account`` returns; ``received``, the sum of all outcomes; ``counted``,
-            the reports whose counts are kept for estimates, None while there are too few;
-            ``reconciles``, whether these are the sealed ones, None likewise; and
-            ``refused_by_day``.
+        It is what ``Releases.account`` returns; ``received``, the sum of all outcomes; ``counted``,
+        the reports whose counts are kept for estimates, None while there are too few;
+        ``reconciles``, whether these are the sealed ones, None likewise; and ``refused_by_day``.
         """
         account, counted = self._releases.account(row), self._releases.counted(row)
         refused = account["duplicate"] + sum(account["rejected"].values())
@@ -92,13 +88,7 @@ class Quality:
         return self._jobs.newest_of(row, SHAPE)
 
     def shape(self, job: JobRow) -> JsonMembers:
-        """Return what a test of shape found, as `hushpoll estimate --check-shape` has it.
-
-        Raises
-        ------
-        Refused
-            ``not-found``: the job is no such test; ``job-not-done``; ``job-cancelled``.
-        """
+        """Return what a test of shape found, as `hushpoll estimate --check-shape` has it."""
         if job.kind != SHAPE:
             raise Refused("not-found", f"job {job.id!r} is no test of shape", field="job_id")
         found: JsonMembers = json.loads(b"".join(self._jobs.result(job)))

@@ -57,13 +57,7 @@ class ReleaseSource:
             return count_pairs(records)
 
     def records(self, held: Held) -> AbstractContextManager[RecordStream]:
-        """Let the block hold the release's records, when it is its turn.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are too many.
-        """
+        """Let the block hold the release's records, when it is its turn; refuse too many."""
         reports = self.release.reports
         if reports * held.widest > LARGEST_HELD:
             raise InvalidParameter(
@@ -144,13 +138,7 @@ class ReleaseDomain:
             yield self.domain.stream(records)
 
     def within(self, domain: Domain) -> ReleaseDomain:
-        """Refuse: a query has one domain.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
+        """Refuse: a query has one domain."""
         raise InvalidParameter(
             f"{domain.words} is a second domain; give all conditions at once", field="where"
         )

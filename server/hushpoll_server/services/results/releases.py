@@ -26,27 +26,18 @@ from hushpoll_shared.wire.documents import ReleaseKind, ReleaseSummary, ReleaseT
 
 @dataclass(frozen=True)
 class Release:
-    """What analysts may learn of a version now.
-
-    Parameters
-    ----------
-    counts : PairCounts or None
-        Of its reports; None where they were not kept yet, or by another release of this program.
-    reports : int
-        The number of reports, at least the minimum batch.
-    pending : int or None
-        Reports that wait to be sealed; None of a version that releases on a schedule.
-    released_at : int or None
-        When it was made, in seconds since 1970, UTC; None of a version that releases immediately.
-    records_deleted_at : int or None
-        When the records were deleted, in seconds since 1970, UTC.
-    """
+    """What analysts may learn of a version now."""
 
     counts: PairCounts | None
+    """Of its reports; None where they were not kept yet, or by another release of this program."""
     reports: int
+    """At least the minimum batch."""
     pending: int | None
+    """Reports that wait to be sealed; None of a version that releases on a schedule."""
     released_at: int | None
+    """Seconds since 1970, UTC; None of a version that releases immediately."""
     records_deleted_at: int | None
+    """Seconds since 1970, UTC."""
 
 
 class Releases:
@@ -72,13 +63,7 @@ class Releases:
         self._before = before
 
     def current(self, row: VersionRow) -> Release:
-        """Return what analysts may learn of a version, which is nothing below its minimum batch.
-
-        Raises
-        ------
-        Refused
-            ``not-released``: there is no release yet; ``not-enough-reports``.
-        """
+        """Return what analysts may learn of a version; below its minimum batch that is refused."""
         if row.release == IMMEDIATE:
             return self._immediate(row)
         released = self._store.read(row.id)

@@ -95,12 +95,6 @@ class SurveyReports:
         """Return the report of a version's last release.
 
         Without `may_export`, as of public results, small groups in clear are merged in it.
-
-        Raises
-        ------
-        Refused
-            ``not-released``, ``not-enough-reports``; where counts are not kept also
-            ``unavailable`` and ``records-deleted``.
         """
         return Report(self._basis(row, choices, may_export=may_export), self._draw)
 
@@ -111,10 +105,7 @@ class SurveyReports:
     def require_short(self, row: VersionRow, choices: Choices) -> None:
         """Refuse a report for which a request does not wait.
 
-        Raises
-        ------
-        InvalidParameter
-            It has more than `MOST_FIGURES_AT_ONCE` charts or `MOST_PICTURES_AT_ONCE` pictures.
+        It has at most `MOST_FIGURES_AT_ONCE` charts and `MOST_PICTURES_AT_ONCE` pictures.
         """
         figures = choices.figures(self._surveys.published(row))
         if choices.pictures > MOST_PICTURES_AT_ONCE:
@@ -141,26 +132,9 @@ class SurveyReports:
         may_export: bool,
         at_once: bool = True,
     ) -> ReportFile:
-        """Return a report as a file.
+        """Return a report as a file of one of ``FORMS``.
 
-        Parameters
-        ----------
-        row, choices
-            The version, and what is shown.
-        form : str
-            Of ``FORMS``.
-        may_export : bool
-            Whether it is for a person who may export; for others small groups are merged.
-        at_once : bool
-            Whether a request waits for it: then it has at most `MOST_FIGURES_AT_ONCE` charts.
-
-        Raises
-        ------
-        InvalidParameter
-            It has more charts than a request waits for.
-        Refused
-            As `report`; ``missing-extra``: a PDF without the extra ``pdf``; ``unavailable`` where
-            a chart or a page could not be made now.
+        Without `may_export` small groups are merged; with `at_once` it is what a request waits for.
         """
         if at_once:
             self.require_short(row, choices)
@@ -303,12 +277,7 @@ class SurveyReports:
     ) -> list[JsonMembers]:
         """Return kept regressions that were chosen, in the order of their ids as given.
 
-        Raises
-        ------
-        InvalidParameter
-            Of an id that is no finished regression of the version.
-        Refused
-            ``forbidden``: one is about groups in clear that the reader may not see.
+        Refused is one that is not done, and one of groups in clear that the reader may not see.
         """
         jobs = {job.id: job for job in self._jobs.newest_of(row, REGRESSIONS) if job.state == DONE}
         found = []

@@ -49,23 +49,11 @@ def waves_of(
     over: Callable[[VersionRow], bool],
     ask: Ask,
 ) -> list[Wave]:
-    """Return what other versions told, from the earliest of the newest `MOST_WAVES`.
+    """Return what other versions of a survey told, from the earliest of the newest `MOST_WAVES`.
 
-    Parameters
-    ----------
-    row : VersionRow
-        The version that is looked at.
-    others : collection of VersionRow
-        Other versions of the same survey.
-    names : sequence of str
-        Questions.
-    confidence : float
-        Of each interval.
-    seen, over : callable
-        Return the survey of a version with the groups that may be seen, and whether its answers in
-        clear may be shown: not while they still come, where two looks tell the answers between.
-    ask : callable
-        Answers a query.
+    `seen` and `over` return the survey of a version with the groups that may be seen, and whether
+    its answers in clear may be shown: not while they still come, where two looks tell the answers
+    between. `ask` answers a query.
     """
     try:
         now = {one.name: one for one in seen(row).attributes}

@@ -46,14 +46,8 @@ class Weighting:
     ) -> dict[str, object]:
         """Estimate shares of the population; several attributes of a design need the records.
 
-        Without `may_export` there are margins alone, of groups in clear that may be seen.
-
-        Raises
-        ------
-        InvalidParameter
-            As :func:`hushpoll_analysis.survey_design.estimation.weighted_shares`; too many records.
-        Refused
-            As ``Analysis.cross_table``.
+        Without `may_export` there are margins alone, of groups in clear that may be seen. Too many
+        records are refused.
         """
         groups = self._analysis.seen(row, may_export=may_export)
         published = self._surveys.published(row) if groups is None else groups.shown
@@ -97,13 +91,7 @@ class Weighting:
 
 
 def _require_margins(groups: ClearGroups, attribute: str, design: SurveyDesign) -> None:
-    """Refuse weights that a reader chooses, and attributes that are not shown.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the part of the design.
-    """
+    """Refuse weights that a reader chooses, and attributes that are not shown."""
     for field, given in (("weights", design.weights), ("strata", design.strata)):
         if given is not None:
             raise InvalidParameter(
