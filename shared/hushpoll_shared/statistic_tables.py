@@ -15,7 +15,7 @@ from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
-from hushpoll_shared.tidying.results import tidy_table
+from hushpoll_shared.tidying import tidy_table
 
 Answer = Mapping[str, Any]
 

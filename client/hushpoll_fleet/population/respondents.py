@@ -18,7 +18,7 @@ from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.survey.questions.follow_ups import code_answer, routes_of
-from hushpoll_shared.survey.questions.selected_answers import spread_answers
+from hushpoll_shared.survey.questions.selects import spread_answers
 
 if TYPE_CHECKING:
     from hushpoll_fleet.population.population import Population

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines
 from hushpoll_shared.cli.terminal import COLUMNS, rendered
-from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import (
+    decimals_of,
+    p_value_text,
+    ratio_texts,
+    with_decimals,
+)
 from hushpoll_shared.tables.regressions import references_of, shown_coefficient
 
 if TYPE_CHECKING:

@@ -25,13 +25,12 @@ from hushpoll_shared.qualifying.possible import Ends, cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, not_shown, part_is_noisy
 from hushpoll_shared.queries.estimates import Estimates, shown_rows
-from hushpoll_shared.queries.parts.rows import ERROR
+from hushpoll_shared.queries.parts import ERROR
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.tables.result_table import Cell
-from hushpoll_shared.tidying.results import tidy_table
-from hushpoll_shared.tidying.rows import TIDY
+from hushpoll_shared.tidying import TIDY, tidy_table
 from hushpoll_shared.wire.audit_documents import AuditDocument, GroupDocument, MetricDocument
 
 

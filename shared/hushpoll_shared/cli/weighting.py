@@ -14,9 +14,8 @@ from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
-from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import named, read_document
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show

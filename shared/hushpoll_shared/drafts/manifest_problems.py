@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.attributes import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import NPS

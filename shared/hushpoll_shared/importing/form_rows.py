@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hushpoll_shared.importing.given import Given
+from hushpoll_shared.importing.form_members import FormMembers
 from hushpoll_shared.importing.workbook import letters
 
 MEDIA: Final = ("image", "big-image", "audio", "video")
@@ -31,7 +31,7 @@ class Row:
 
     Parameters
     ----------
-    given : Given
+    given : FormMembers
         Cells by ``name``; those of translated columns by ``name::language``.
     languages : mapping
         In which languages a translated column stands, in the file's order.
@@ -39,7 +39,7 @@ class Row:
         The sheet and the row's number, as a program of spreadsheets shows it.
     """
 
-    given: Given
+    given: FormMembers
     languages: Mapping[str, tuple[str, ...]]
     where: str
 
@@ -120,7 +120,7 @@ def table(rows: list[list[str]], title: str, *, first: bool = False) -> list[Row
         beyond = range(len(columns), len(row))
         cells |= {f"#{place}": row[place] for place in beyond if row[place]}
         names = {**known, **{f"#{place}": f"(column {letters(place)})" for place in beyond}}
-        found.append(Row(Given(cells, names), spoken, f"{title}, row {number}"))
+        found.append(Row(FormMembers(cells, names), spoken, f"{title}, row {number}"))
     return found
 
 

@@ -14,7 +14,7 @@ _AS_THEY_ARE: Final = frozenset({str, int, bool})
 _Reader = Callable[[Any], Any]
 
 
-def told(description: str, default: Any = MISSING, **more: str) -> Any:
+def member(description: str, default: Any = MISSING, **more: str) -> Any:
     """Return a field with what the API's document says of it."""
     return field(default=default, metadata={"description": description, **more})
 

@@ -148,7 +148,7 @@ class Parameter:
         return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
 
 
-def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
+def parameter(means: str, default: Any = MISSING, **facts: Any) -> Any:
     """Return a field of a query.
 
     Parameters
@@ -167,12 +167,12 @@ def asked(means: str, default: Any = MISSING, **facts: Any) -> Any:
 def confidence() -> Any:
     """Return the field that says how sure the intervals are."""
     (least, most), means = CONFIDENCES, "Confidence of the intervals, in [0.01, 0.999999]."
-    return asked(means, 0.95, least=least, most=most, common=True)
+    return parameter(means, 0.95, least=least, most=most, common=True)
 
 
 def simultaneous(what: str = "intervals", detail: str = " with this confidence") -> Any:
     """Return the field that says whether all intervals, or differences, hold at once."""
-    return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
+    return parameter(f"Whether all {what} hold together{detail} (Bonferroni).", False)
 
 
 NAMING = ("attribute", "attributes", "a", "b", "of", "given")
@@ -207,7 +207,7 @@ class Query(Generic[R]):
     """Where its command does more than ask, and is written by hand: `server`, `file`."""
     result_type: ClassVar[type[Result]]
 
-    where: Where | None = asked(
+    where: Where | None = parameter(
         "Only reports with one of these categories of each of these attributes, such as "
         "region=North;age=30-39,40-49. By default all reports.",
         None,

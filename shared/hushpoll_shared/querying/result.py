@@ -12,14 +12,50 @@ from typing import Any, ClassVar, Final, Self
 from hushpoll_shared.qualifying.domains import COLUMN, Where, checked_where, where_words
 from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.qualifying.subject import OfFile, OfRelease, heading, options_sentence
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reaches_of_shares
+from hushpoll_shared.querying.documents import member as member
 from hushpoll_shared.querying.documents import read_members, to_json
-from hushpoll_shared.querying.documents import told as told
 from hushpoll_shared.tables.result_table import Cell
 
 _WHERE_THERE_ARE: Final = ("where", "small_groups", "options")
 """Members that the JSON has only where they say something."""
+
+
+GROUPS: Final = "shares in groups"
+"""A kind of finding: the largest difference of shares between groups."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tells:
+    """What the rows of a section are, in the words of the table that all statistics share.
+
+    What is left out is read from the section: see :mod:`hushpoll_shared.tidying`.
+
+    Attributes
+    ----------
+    statistic : str
+        What is estimated.
+    question : str
+        Which question, or questions, it is about.
+    category : tuple of str
+        Members of a row that say of which answer; several stand for answers to several questions.
+    group : str
+        The question whose categories the groups are.
+    reference : str or None
+        The group that is subtracted.
+    n : int or None
+        Reports behind the rows, where they are fewer than those of the result.
+    numbers : mapping of str to str
+        Members with a number of rows that are no estimates with intervals, and what it is.
+    """
+
+    statistic: str = ""
+    question: str = ""
+    category: tuple[str, ...] = ("category",)
+    group: str = ""
+    reference: str | None = None
+    n: int | None = None
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +171,16 @@ class Result:
     """Whether its rows have the texts of options, so that they need not be told beside it."""
 
     about: OfRelease | OfFile | None = None
-    where: Where | None = told(
+    where: Where | None = member(
         "By attribute, the categories of the reports that it is about; absent: all reports.", None
     )
     small_groups: tuple[str, ...] | None = None
-    options: Mapping[str, str] | None = told(
+    options: Mapping[str, str] | None = member(
         "Question and text of the options of select-alls that it is about, by name; absent: of "
         "none.",
         None,
     )
-    verdict: Verdict | None = told("Whether so many reports can tell what is asked.", None)
+    verdict: Verdict | None = member("Whether so many reports can tell what is asked.", None)
 
     def reaches(self) -> Iterator[Reach]:
         """Yield how far the intervals reach, of which the verdict is made; half the width of each.

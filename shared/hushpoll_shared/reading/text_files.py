@@ -1,4 +1,4 @@
-"""Text files and secrets that people bring: UTF-8, with or without a byte order mark.
+"""Text files, documents and secrets that people bring: UTF-8, with or without a byte order mark.
 
 Editors put a mark before a text that nobody sees: left where it is, it becomes a part of a password
 or of a name. A text in another encoding is refused and never guessed, since most bytes are letters
@@ -10,9 +10,10 @@ from __future__ import annotations
 import codecs
 import shlex
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 MARK: Final = "\ufeff"
 MOST_SECRET_BYTES: Final = 1 << 16
@@ -154,3 +155,45 @@ def first_bad_byte(file: IO[bytes]) -> tuple[int, int] | None:
             return None
         read += len(block)
         waiting = decoder.getstate()[0]
+
+
+def read_document(path: Path, *, field: str, noun: str) -> Any:
+    """Return the value of a file in UTF-8 that ends in .json, .yaml or .yml.
+
+    Parameters
+    ----------
+    field : str
+        What it was given as.
+    noun : str
+        What errors call it, such as ``the design``.
+
+    Raises
+    ------
+    InvalidParameter
+        If the file has another ending, or is no text in UTF-8, or not JSON or YAML.
+    MissingExtra
+        For YAML without the extra ``cli``.
+    OSError
+        If it cannot be read.
+    """
+    ending = path.suffix.lower()
+    if ending not in {".json", ".yaml", ".yml"}:
+        raise InvalidParameter(
+            f"{noun} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
+            "and rename it if need be",
+            field=field,
+        )
+    text = read_text(path, field=field)
+    try:
+        if not text.strip():
+            raise InvalidParameter(
+                f"{noun} is empty; write it, or give another file", field="manifest"
+            )
+        if ending == ".json":
+            return parse_json(text)
+        from hushpoll_shared.reading.yaml_reader import parse_yaml
+
+        return parse_yaml(text)
+    except InvalidParameter as error:
+        kind = InvalidJson if isinstance(error, InvalidJson) else InvalidParameter
+        raise kind(f"{named(path)}: {error}", field=error.field) from None

@@ -29,8 +29,7 @@ from hushpoll_shared.survey.questions.follow_ups import (
     impossible,
     routes_of,
 )
-from hushpoll_shared.survey.questions.selected_answers import spread_answers
-from hushpoll_shared.survey.questions.selects import Selection
+from hushpoll_shared.survey.questions.selects import Selection, spread_answers
 from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.randomization.draws import Draw
 

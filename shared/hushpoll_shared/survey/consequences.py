@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_protocols.odds import odds_factor
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.survey.protection import (
     Level,
     survey_level,

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import (
+    decimals_of,
+    p_value_text,
+    ratio_texts,
+    with_decimals,
+)
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _COEFFICIENTS: Final = columns(

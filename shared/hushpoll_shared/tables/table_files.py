@@ -2,7 +2,8 @@
 
 No text becomes a formula or a link. In CSV a text that a spreadsheet would take for a formula has
 an apostrophe before it (:mod:`hushpoll_shared.spelling.csv_cells`); in XLSX a text is a text.
-Numbers are numbers in both, and a number that there is not is an empty cell.
+Numbers are numbers in both, and a number that there is not is an empty cell. The sheet of methods
+has what a survey promised its respondents.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 
+from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import Cell, ResultTable
 
 MOST_ROWS: Final = (1 << 20) - 1
@@ -173,3 +178,22 @@ def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
             field="out",
         )
     return form
+
+
+def guarantee(published: Published) -> dict[str, str]:
+    """Return the guarantee of a survey version: all answers together, then each attribute."""
+    total = Decimal(published.epsilon)
+    lines = {
+        "survey": f"{published.name} version {published.version}, digest {published.digest}",
+        "epsilon": f"{format_epsilon(total)}, of all perturbed answers of a respondent together",
+        "odds": "All of them together change the odds of anything about their respondent by at "
+        f"most the factor {odds_factor(total, 10) / 10:g}.",
+    }
+    for attribute in published.attributes:
+        how = "sent in clear"
+        if attribute.oracle is not None:
+            how = f"{attribute.oracle.name}, epsilon {format_epsilon(attribute.oracle.epsilon)}"
+        if attribute.block is not None:
+            how += f", of the block {attribute.block} of several questions together"
+        lines[f"attribute {attribute.name}"] = how
+    return {f"guarantee: {name}": value for name, value in lines.items()}

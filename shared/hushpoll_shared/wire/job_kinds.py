@@ -1,4 +1,4 @@
-"""The kinds of background jobs: the scope, the words and the table of each."""
+"""The kinds of background jobs: scope, words and table of each, and which reports are none."""
 
 from __future__ import annotations
 
@@ -56,3 +56,9 @@ JOB_KINDS: Final[Mapping[str, DeclaredJob]] = MappingProxyType(
         "remind": DeclaredJob("publish", "reminders by mail"),
     }
 )
+
+MOST_FIGURES_AT_ONCE: Final = 24
+"""Charts of a report that a request waits for; each takes a tenth of a second to draw."""
+
+MOST_PICTURES_AT_ONCE: Final = 48
+"""Pictures in the files of such a report; each option of a select-all has one."""

@@ -12,7 +12,7 @@ from hushpoll_client.cli.options import analyst_command, version_of, version_opt
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
 from hushpoll_shared.cli.terminal import agreed, emit_answer, usable
-from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.reading.text_files import read_document
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
 

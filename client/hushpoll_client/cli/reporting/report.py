@@ -28,7 +28,7 @@ from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+from hushpoll_shared.wire.job_kinds import MOST_FIGURES_AT_ONCE
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

@@ -11,7 +11,7 @@ from hushpoll_server.api.models.results import Pending, VersionResult
 from hushpoll_server.api.models.verdicts import RESULT_VERDICT
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.jobs.design_parameters import DesignModel
-from hushpoll_shared.queries.parts.rows import HOW_TO_READ
+from hushpoll_shared.queries.parts import HOW_TO_READ
 
 HowToRead = Field(description=HOW_TO_READ)
 

@@ -35,7 +35,7 @@ from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.option_texts import question_names
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+from hushpoll_shared.wire.job_kinds import MOST_FIGURES_AT_ONCE
 
 CROSS_TABLES: Final = 3
 """Pairs that the form has room for; the address takes more."""

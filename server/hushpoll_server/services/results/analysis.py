@@ -45,7 +45,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tidying.results import TidyResults, tidy_results
+from hushpoll_shared.tidying import TidyResults, tidy_results
 from hushpoll_shared.wire.documents import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
@@ -226,7 +226,7 @@ class Analysis:
         Parameters
         ----------
         addresses : sequence of str
-            Queries; see :func:`hushpoll_shared.tidying.results.tidy_results`.
+            Queries; see :func:`hushpoll_shared.tidying.tidy_results`.
         require : callable
             Refuses another version, by survey and number, that the reader may not see.
         may_export : callable

@@ -41,7 +41,7 @@ from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
+from hushpoll_shared.wire.job_kinds import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 
 AUDITS: Final = "fairness"
 MOST_AUDITS: Final = 3

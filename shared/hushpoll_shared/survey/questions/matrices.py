@@ -2,7 +2,7 @@
 
 A matrix changes what respondents and readers see, and nothing of what is randomised: its rows, the
 items, are attributes like others, alone or in blocks. A draft has one attribute with `items`
-(:mod:`hushpoll_shared.drafts.matrices`). What is published are the items as attributes, and an
+(:mod:`hushpoll_shared.drafts.attributes`). What is published are the items as attributes, and an
 entry of `matrices` that says which of them stand together, and what is asked of all.
 """
 

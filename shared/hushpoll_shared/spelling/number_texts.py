@@ -1,9 +1,14 @@
-"""How many digits of an estimate its interval supports, and numbers with so many."""
+"""Numbers as texts: with as many digits as an interval supports, and as languages spell them.
+
+The browser spells the numbers of a language by `Intl`; vectors hold both to the same texts.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final, NamedTuple
 
 _MOST: Final = 9
 """Decimals that are shown of a number, however narrow its interval."""
@@ -70,3 +75,37 @@ def _ratio(value: float, decimals: int) -> str:
     while places < _MOST and float(f"{value:.{places}f}") == 1 and abs(value - 1) > 10.0**-_MOST:
         places += 1
     return f"{value:.{places}f}"
+
+
+class _Marks(NamedTuple):
+    decimal: str
+    group: str
+    grouped_from: int
+    """Digits of the shortest whole part that is grouped."""
+
+
+_MARKS: Final[Mapping[str, _Marks]] = {
+    "en": _Marks(".", ",", 4),
+    "de": _Marks(",", ".", 4),
+    "fr": _Marks(",", "\u202f", 4),
+    "es": _Marks(",", ".", 5),
+}
+SPELLED_LANGUAGES: Final = tuple(_MARKS)
+
+
+def spelled(value: Decimal, language: str = "en") -> str:
+    """Spell a number of no more digits than it has, such as 3,000 or 2.72.
+
+    Parameters
+    ----------
+    value : Decimal
+        At least 0.
+    language : str
+        One of `SPELLED_LANGUAGES`.
+    """
+    marks = _MARKS[language]
+    whole, _, places = f"{value:f}".partition(".")
+    if len(whole) >= marks.grouped_from:
+        whole = f"{int(whole):,}".replace(",", marks.group)
+    places = places.rstrip("0")
+    return f"{whole}{marks.decimal}{places}" if places else whole
