@@ -30,20 +30,7 @@ _HOW: Final = ("confidence", "simultaneous", "estimator", "method", "alpha", "ra
 
 
 def table_of(statistic: str, answer: Answer) -> ResultTable:
-    """Return the table of a result.
-
-    Parameters
-    ----------
-    statistic : str
-        The file name of a query, or a key of `TABLES`.
-    answer : mapping
-        The result's JSON form.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If the answer does not have that form.
-    """
+    """Return the table of a result's JSON form, by its query's file name or a key of `TABLES`."""
     for query in all_queries().values():
         if query.file_name == statistic:
             return table_of_result(query.result_of(answer))

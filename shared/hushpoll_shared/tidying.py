@@ -130,18 +130,12 @@ def _group(result: Result, section: Section, row: Any) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TidyResults:
-    """Results of several queries about one version.
-
-    Attributes
-    ----------
-    results : tuple of (str, Result)
-        Each with the query's address.
-    left_out : mapping of str to str
-        Queries that the survey cannot answer, each with the reason.
-    """
+    """Results of several queries about one version."""
 
     results: tuple[tuple[str, Result], ...]
+    """Each with the query's address."""
     left_out: Mapping[str, str]
+    """Queries that the survey cannot answer, each with the reason."""
 
     def to_dict(self) -> JsonMembers:
         """Return the JSON form, of which :func:`tidy_table` makes the table."""
@@ -205,22 +199,10 @@ def tidy_results(
     ask: Callable[[Query[Any]], Result],
     addresses: Iterable[str] = (),
 ) -> TidyResults:
-    """Return the results of a survey's standard queries, or of those that are named.
+    """Return the results of a survey's standard queries, or of those that are named by address.
 
-    Parameters
-    ----------
-    ask : callable
-        Gives the result of a query. A standard query that a survey cannot answer, it refuses by
-        `InvalidParameter`, and the query is left out.
-    addresses : iterable of str
-        As `Query.address` gives them, such as ``cross-tables?a=gender&b=health``; empty: see
-        :func:`standard_queries`.
-
-    Raises
-    ------
-    InvalidParameter
-        For an address that names no query, more than `MOST_ASKED`, and a survey that can answer no
-        standard query; and what `ask` raises for a query that is named.
+    A standard query that `ask` refuses by `InvalidParameter` is left out; refuses more than
+    `MOST_ASKED` addresses, and a survey that can answer none.
     """
     named = tuple(dict.fromkeys(addresses))
     if len(named) > MOST_ASKED:

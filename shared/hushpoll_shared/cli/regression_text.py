@@ -23,10 +23,7 @@ Document = Mapping[str, Any]
 
 
 def regression_text(document: Document, questions: Questions = NO_QUESTIONS) -> str:
-    """Return a regression, as ``--json`` gives it, as text of at most 80 columns.
-
-    What was found stands first, unless something is too noisy to tell.
-    """
+    """Return a regression, as ``--json`` gives it, in 80 columns; what it found stands first."""
     rows = f"{document['n']:,} rows"
     if document["dropped"]:
         rows += f"; {document['dropped']:,} were left out, since a value of them is missing"

@@ -46,19 +46,9 @@ _SHARED_TEXT: Final = re.compile(
 
 
 def read_attribute(value: object, *, position: int) -> Attribute:
-    """Read one attribute of a draft.
+    """Read one attribute of a draft; ``range: [a, b]`` stands for the categories a..b.
 
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value; ``range: [a, b]`` stands for the categories a..b, both included.
-    position : int
-        Its place in the list, for messages before its name is known.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute, or its position while it has no valid name.
+    A refusal names it by its `position` while it has no valid name.
     """
     where = f"attributes[{position}]"
     if not isinstance(value, Mapping):
@@ -104,13 +94,7 @@ def read_attribute(value: object, *, position: int) -> Attribute:
 
 
 def read_select(value: Mapping[Any, Any], where: str) -> tuple[type[Attribute], dict[str, Any]]:
-    """Return the class of an attribute, and what a select-all has besides.
-
-    Raises
-    ------
-    InvalidParameter
-        For limits of another form, `want` without `select`, or a range or a number as options.
-    """
+    """Return the class of an attribute, and what a select-all has besides."""
     select, want = value.get("select"), value.get("want")
     if select is None:
         if want is not None:
@@ -183,38 +167,17 @@ def _expand(bounds: object, where: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Read:
-    """What one entry of a draft's attributes stands for.
-
-    Parameters
-    ----------
-    attributes : tuple of Attribute
-        The question, or the items of a matrix.
-    matrix : Matrix or None
-        Which of them are the items of a matrix.
-    block : Together or None
-        The block, where a matrix's items are one.
-    """
+    """What one entry of a draft's attributes stands for."""
 
     attributes: tuple[Attribute, ...]
+    """The question, or the items of a matrix."""
     matrix: Matrix | None = None
     block: Together | None = None
+    """Where a matrix's items are one."""
 
 
 def read_entry(value: object, *, position: int) -> Read:
-    """Read one entry of a draft's attributes: a question, or a matrix.
-
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value.
-    position : int
-        Its place in the list, for messages before its name is known.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute or the item.
-    """
+    """Read one entry of a draft's attributes, a question or a matrix, at a position of the list."""
     stated = isinstance(value, Mapping) and value.get(ITEMS) is not None
     if not isinstance(value, Mapping) or not stated:
         _refuse_together(value, position)
@@ -339,10 +302,7 @@ def _items(value: object, where: str, matrix: str) -> dict[str, str]:
 
 @contextmanager
 def naming_matrices(matrices: Sequence[Matrix]) -> Iterator[None]:
-    """Let a refusal of translated words that all items have in common name their matrix.
-
-    The words stand at the matrix, and are checked at each of its items.
-    """
+    """Let a refusal of words that all items have in common name their matrix, where they stand."""
     try:
         yield
     except InvalidParameter as error:
@@ -359,13 +319,7 @@ def naming_matrices(matrices: Sequence[Matrix]) -> Iterator[None]:
 def spread_translations(
     translations: Sequence[Translation], matrices: Sequence[Matrix]
 ) -> tuple[Translation, ...]:
-    """Return a draft's translations with the answers of each matrix at its items.
-
-    Raises
-    ------
-    InvalidParameter
-        If an item translates what stands at its matrix.
-    """
+    """Return a draft's translations with the answers of each matrix at its items."""
     return tuple(_spread(translation, matrices) for translation in translations)
 
 
@@ -420,15 +374,7 @@ def _spread(translation: Translation, matrices: Sequence[Matrix]) -> Translation
 def gathered(
     document: Members, matrices: Sequence[Matrix], together: Sequence[Together]
 ) -> Members:
-    """Return a draft's JSON with the items of each matrix as one entry again.
-
-    Parameters
-    ----------
-    document : dict
-        The draft with every item as an attribute.
-    matrices, together
-        The draft's.
-    """
+    """Return a draft's JSON, with every item an attribute, with each matrix as one entry again."""
     if not matrices:
         return document
     blocks = {block.name: block for block in together}

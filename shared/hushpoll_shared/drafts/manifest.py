@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from hushpoll_shared.survey.randomization.select_choice import Choice
 
 
-
-
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Terms):
     """A draft: `Terms` with the author's shorthands.
@@ -197,13 +195,7 @@ class Manifest(Terms):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """What each sensitive select-all is published as, and why, in order.
-
-        Raises
-        ------
-        InvalidParameter
-            If a part of the budget falls under 1e-6, or a select-all can be published in no way.
-        """
+        """What each sensitive select-all is published as, and why, in order."""
         from hushpoll_shared.survey.randomization.select_choice import choose, part_of
 
         sensitive = [one for one in self.questions if one.perturbed]
@@ -488,13 +480,7 @@ def _normalized_groups(value: object) -> object:
 
 
 def _check_labels(draft: Terms) -> None:
-    """Refuse a survey's own texts and translations that nobody could read or tell apart.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Refuse a survey's own texts and translations that nobody could read or tell apart."""
     from hushpoll_shared.spelling.labels import check_apart, check_ends
 
     for key in ("title", "operator"):

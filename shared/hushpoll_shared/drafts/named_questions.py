@@ -25,13 +25,7 @@ MOST_PAIRS: Final = 20
 
 
 def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix]) -> None:
-    """Refuse a draft that names a matrix where one question or one block is named.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the items.
-    """
+    """Refuse a draft that names a matrix where one question or one block is named."""
     items = {matrix.name: matrix.attributes for matrix in matrices}
     blocks = {
         entry.get("name")
@@ -56,13 +50,7 @@ def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix])
 
 
 def refuse_option_names(document: Mapping[Any, Any], attributes: Sequence[Attribute]) -> None:
-    """Refuse a draft that names an option of a select-all in a block, a draw or a condition.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the select-all.
-    """
+    """Refuse a draft that names an option of a select-all in a block, a draw or a condition."""
     own = {one.name for one in attributes}
     selects = {
         option: one.name
@@ -133,13 +121,7 @@ def entries(value: object) -> Sequence[Any]:
 
 
 def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of a draft's JSON.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no list of pairs of names.
-    """
+    """Return the pairs of a draft's JSON, a list of pairs of names."""
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
@@ -162,14 +144,7 @@ def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def check_pairs(pairs: Sequence[tuple[str, str]], names: Collection[str]) -> None:
-    """Refuse pairs that a survey with these attributes cannot have.
-
-    Raises
-    ------
-    InvalidParameter
-        For too many, an attribute that does not exist, one with itself, or a pair that is there
-        twice, in either order.
-    """
+    """Refuse more than `MOST_PAIRS`, a pair of one or of unknown questions, and a repetition."""
     if len(pairs) > MOST_PAIRS:
         raise InvalidParameter(
             f"pairs has {len(pairs)} entries; a draft marks at most {MOST_PAIRS}: keep those that "

@@ -295,16 +295,9 @@ class DraftEntry:
 
 
 def entries_of(kept: Sequence[Made], languages: Languages, names: set[str]) -> list[DraftEntry]:
-    """Return an entry for each question, and one for all rows of a table that share their answers.
+    """Return an entry for each question, and one for rows of a table that share their answers.
 
-    Parameters
-    ----------
-    kept : sequence of Made
-        In the file's order.
-    languages : Languages
-        The file's.
-    names : set of str
-        Those that are taken; those of matrices are added.
+    Names of matrices are added to those that are taken.
     """
     found: list[DraftEntry] = []
     for table, run in groupby(kept, key=lambda one: None if one.apart else one.source.table):
@@ -347,10 +340,7 @@ def _row(one: Made, languages: Languages) -> str:
 
 
 def _table_help(rows: Sequence[Made], table: Table, languages: Languages) -> dict[str | None, str]:
-    """Return the help text of a table by language, None being the form's own.
-
-    It is the table's, or else what all of its rows say.
-    """
+    """Return the help text of a table, or what all of its rows say, by language; None: the own."""
     words = table.help or rows[0].source.help
     own = languages.text(words)
     if own is None or not (table.help or all(one.source.help == words for one in rows)):

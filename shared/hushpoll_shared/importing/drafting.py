@@ -40,18 +40,7 @@ _MAY_GO: Final = ("ends", "shuffle", "help", "scale")
 
 
 def make_draft(questionnaire: Questionnaire) -> Imported:
-    """Return a draft of a questionnaire, with the report.
-
-    Parameters
-    ----------
-    questionnaire : Questionnaire
-        What a reader has made of a file.
-
-    Raises
-    ------
-    InvalidParameter
-        If none of its questions has a form here, with the reasons.
-    """
+    """Return a draft of a questionnaire, with the report; refuses one without a question for us."""
     languages = Languages(questionnaire)
     made: dict[int, Made] = {}
     names: set[str] = set()

@@ -16,12 +16,7 @@ from hushpoll_shared.spelling.text import show
 class FormMembers:
     """A row or an object of a form, which remembers what of it was read.
 
-    Parameters
-    ----------
-    members : mapping
-        What it says, by name.
-    called : mapping, optional
-        What the file calls a name, where it calls it otherwise.
+    `called` has what the file calls a name, where it calls it otherwise.
     """
 
     def __init__(self, members: JsonObject, called: Mapping[str, str] | None = None) -> None:

@@ -27,21 +27,14 @@ _SEARCHED: Final = 20
 
 @dataclass(frozen=True)
 class Row:
-    """One row by its columns' names, and the texts that languages have.
-
-    Parameters
-    ----------
-    given : FormMembers
-        Cells by ``name``; those of translated columns by ``name::language``.
-    languages : mapping
-        In which languages a translated column stands, in the file's order.
-    where : str
-        The sheet and the row's number, as a program of spreadsheets shows it.
-    """
+    """One row by its columns' names, and the texts that languages have."""
 
     given: FormMembers
+    """Cells by ``name``; those of translated columns by ``name::language``."""
     languages: Mapping[str, tuple[str, ...]]
+    """In which languages a translated column stands, in the file's order."""
     where: str
+    """The sheet and the row's number, as a program of spreadsheets shows it."""
 
     def get(self, name: str) -> str:
         """Return a cell's text; an empty one where there is none."""
@@ -75,15 +68,7 @@ def column(heading: str) -> tuple[str, str]:
 
 
 def header(rows: list[list[str]], *, first: bool = False) -> int | None:
-    """Return the place of the row with the columns' names, from 0.
-
-    Parameters
-    ----------
-    rows : list of list of str
-        A sheet's.
-    first : bool
-        Whether it is the first row that has something: so on the sheet of settings.
-    """
+    """Return the place, from 0, of the row with the columns' names; of settings the `first` one."""
     if first:
         return next((place for place, row in enumerate(rows) if any(row)), None)
     for place, row in enumerate(rows[:_SEARCHED]):

@@ -102,19 +102,7 @@ class Languages:
     def fitted(
         self, text: str, longest: int, tag: str | None = None, *, lines: bool = False
     ) -> str:
-        """Return a text as a manifest may have it; one that is cut is told by :meth:`cut`.
-
-        Parameters
-        ----------
-        text : str
-            As the file has it.
-        longest : int
-            Most characters.
-        tag : str, optional
-            Its language; by default the survey's own.
-        lines : bool
-            Whether line breaks are kept.
-        """
+        """Return a text as a manifest may have it; one that is cut is told by :meth:`cut`."""
         found = _plain_lines(text, longest) if lines else plain(text, longest)
         if found.endswith("…") and not text.strip().endswith("…"):
             self._cut.setdefault(tag or self.own, set()).add(found)
@@ -134,13 +122,7 @@ def _starts(texts: set[str]) -> list[str]:
 
 
 def tag_of(name: str) -> str | None:
-    """Return the tag of a language by BCP 47, of ``English (en)``, ``english`` or ``en``.
-
-    Returns
-    -------
-    str or None
-        None where nothing says it for certain.
-    """
+    """Return the tag by BCP 47 of ``English (en)``, ``english`` or ``en``, where it is certain."""
     match = _IN_BRACKETS.search(name)
     for text in (match[1] if match else "", name.strip()):
         language, _, region = text.replace("_", "-").partition("-")

@@ -79,17 +79,9 @@ def is_surveyjs(document: object) -> bool:
 
 
 def read_surveyjs(document: object, *, name: str) -> Questionnaire:
-    """Return the questions of a survey of SurveyJS.
+    """Return the questions of a survey of SurveyJS; refuses one too deep or too large.
 
-    Parameters
-    ----------
-    name : str
-        The file's name, for errors and for a survey without a title.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no survey, or is nested too deeply or too large.
+    `name` is the file's, for errors and for a survey without a title.
     """
     if not isinstance(document, dict) or not is_surveyjs(document):
         raise refused(

@@ -135,20 +135,7 @@ class _Form:
 
 
 def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
-    """Return the questions of an XLSForm.
-
-    Parameters
-    ----------
-    sheets : Sheets
-        See :func:`~hushpoll_shared.importing.workbook.read_sheets`.
-    name : str
-        The file's name, for errors and for a form without an id.
-
-    Raises
-    ------
-    InvalidParameter
-        If it has no table of questions, or groups that do not begin and end in pairs.
-    """
+    """Return the questions of an XLSForm; `name` is for errors and for a form without an id."""
     title = _survey_sheet(sheets.rows)
     if title is None:
         raise refused(

@@ -37,13 +37,7 @@ CHANGE: Final = (
 
 
 def labels_of(text: str, field: str) -> dict[str, str]:
-    """Return the mapping of categories to labels that a text gives as JSON.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no JSON object of texts.
-    """
+    """Return the mapping of categories to labels that a text gives as a JSON object of texts."""
     try:
         mapping = parse_json(text.encode())
     except InvalidJson as error:

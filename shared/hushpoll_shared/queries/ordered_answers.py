@@ -160,20 +160,8 @@ def reaches_of(
 ) -> Iterator[Reach]:
     """Yield how far the intervals of statistics reach, beside a quarter of their scale.
 
-    A part that is not ``groups`` has differences, beside which half of their scale stands.
-
-    Parameters
-    ----------
-    part : str
-        The part of the result.
-    of : str
-        Whose statistics they are, in words.
-    groups : iterable of StatisticsOfGroup
-        Each with the same statistics.
-    threshold : float or None
-        Where the share at or above it begins.
-    length : float
-        Length of the scale.
+    A part that is not ``groups`` has differences, beside which half of their scale stands; a
+    `length` is the scale's, and the share at or above `threshold` is one of the statistics.
     """
     by_name: dict[str, list[SummaryEstimate]] = {}
     for group in groups:

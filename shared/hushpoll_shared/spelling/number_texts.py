@@ -17,13 +17,7 @@ _LARGE: Final = 10_000.0
 
 
 def decimals_of(error: float | None) -> int:
-    """Return the decimals with which a standard error has two digits; 3 where there is none.
-
-    Parameters
-    ----------
-    error : float or None
-        At least 0.
-    """
+    """Return the decimals with which a standard error has two digits; 3 where there is none."""
     if error is None or not math.isfinite(error) or error <= 0:
         return 3
     return min(max(1 - math.floor(math.log10(error)), 0), _MOST)
@@ -46,13 +40,6 @@ def ratio_texts(
     """Return a ratio and the ends of its interval, each with two digits or more.
 
     They have more where the interval is narrow, and where an end beside 1 would be rounded to it.
-
-    Parameters
-    ----------
-    estimate : float
-        At least 0.
-    lower, upper : float or None
-        Ends; None: there is none.
     """
     whole = lower is not None and upper is not None and math.isfinite(upper - lower)
     # a quarter of an interval is about a standard error, and has one digit here
@@ -94,15 +81,7 @@ SPELLED_LANGUAGES: Final = tuple(_MARKS)
 
 
 def spelled(value: Decimal, language: str = "en") -> str:
-    """Spell a number of no more digits than it has, such as 3,000 or 2.72.
-
-    Parameters
-    ----------
-    value : Decimal
-        At least 0.
-    language : str
-        One of `SPELLED_LANGUAGES`.
-    """
+    """Spell a number that is not negative, with no more digits than it has: 3,000 or 2.72."""
     marks = _MARKS[language]
     whole, _, places = f"{value:f}".partition(".")
     if len(whole) >= marks.grouped_from:

@@ -35,13 +35,7 @@ _WIDTH: Final = 22
 
 
 def csv_bytes(table: ResultTable) -> bytes:
-    """Return a table as CSV: UTF-8, every text in quotes and no number, lines end in CR LF.
-
-    Raises
-    ------
-    ValueError
-        If a text is no Unicode.
-    """
+    """Return a table as CSV: UTF-8, every text in quotes and no number, lines end in CR LF."""
     lines = [[column.name for column in table.columns], *table.rows]
     return "".join(",".join(map(_csv_cell, line)) + "\r\n" for line in lines).encode()
 
@@ -54,17 +48,7 @@ def _csv_cell(cell: Cell) -> str:
 
 
 def xlsx_bytes(table: ResultTable) -> bytes:
-    """Return a table as a workbook of two sheets: the results, and the methods.
-
-    Raises
-    ------
-    InvalidParameter
-        For more rows or longer texts than a sheet holds.
-    MissingExtra
-        Without XlsxWriter.
-    ValueError
-        If a text is no Unicode.
-    """
+    """Return a table as a workbook of results and methods; refuses more than a sheet holds."""
     try:
         from xlsxwriter import Workbook
     except ImportError as error:
@@ -119,24 +103,14 @@ def _fitting(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """A kind of file.
-
-    Attributes
-    ----------
-    name : str
-        As it is asked for, and the file's ending.
-    media_type : str
-        The file's media type in HTTP.
-    encode : callable
-        From a table to the file's bytes.
-    has_methods : bool
-        Whether the file has the lines about the methods beside the rows.
-    """
+    """A kind of file; its name is also its ending."""
 
     name: str
     media_type: str
+    """In HTTP."""
     encode: Callable[[ResultTable], bytes]
     has_methods: bool = False
+    """Whether the file has the lines about the methods beside the rows."""
 
 
 TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
@@ -157,18 +131,7 @@ TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
 
 
 def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
-    """Return the format that a file's ending names.
-
-    Parameters
-    ----------
-    others : sequence of str
-        Endings that the caller takes as well, which a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        For another ending.
-    """
+    """Return the format that a file's ending names; a refusal names those of `others`, too."""
     form = TABLE_FORMATS.get(file.suffix.lower().removeprefix("."))
     if form is None:
         endings = " or ".join(f".{name}" for name in (*TABLE_FORMATS, *others))

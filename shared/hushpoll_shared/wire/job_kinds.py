@@ -10,25 +10,17 @@ from typing import Final
 
 @dataclass(frozen=True)
 class DeclaredJob:
-    """What everybody knows of a kind of job; the server's ``jobs.kinds`` knows how it is done.
-
-    Attributes
-    ----------
-    scope : str
-        What the API token that asks for it needs.
-    words : str
-        What it makes, as the action log says it.
-    table : str or None
-        The name in ``hushpoll_shared.statistic_tables`` of the table that its result, JSON, is
-        also given as.
-    rows : str or None
-        The member of that result that has the table's rows.
-    """
+    """What everybody knows of a kind of job; the server's ``jobs.kinds`` knows how it is done."""
 
     scope: str
+    """What the API token that asks for it needs."""
     words: str
+    """What it makes, as the action log says it."""
     table: str | None = None
+    """The name in ``hushpoll_shared.statistic_tables`` of the table that its result is also given
+    as."""
     rows: str | None = None
+    """The member of that result that has the table's rows."""
 
 
 JOB_KINDS: Final[Mapping[str, DeclaredJob]] = MappingProxyType(

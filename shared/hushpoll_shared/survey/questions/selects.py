@@ -85,19 +85,14 @@ def subsets(options: int, at_least: int, at_most: int) -> int:
 
 @dataclass(frozen=True)
 class SelectAll(Attribute):
-    """A select-all as a draft has it: the categories are its options.
-
-    Parameters
-    ----------
-    at_least, at_most : int or None
-        Fewest and most options that a respondent may name; absent they are 0 and all.
-    want : str
-        ``"shares"`` of the options, or ``"pairs"`` of them as well.
-    """
+    """A select-all as a draft has it: the categories are its options."""
 
     at_least: int | None = None
+    """Fewest options that a respondent may name; absent it is 0."""
     at_most: int | None = None
+    """Most of them; absent all."""
     want: str = SHARES
+    """``"shares"`` of the options, or ``"pairs"`` of them as well."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -232,32 +227,23 @@ class SelectAll(Attribute):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which attributes of a published survey are one select-all question.
-
-    Parameters
-    ----------
-    name : str
-        The question's; no attribute has it, and a block of that name has exactly its options.
-    attributes : tuple of str
-        Its options in order, each with the categories `OPTION`, named after the question and the
-        option's place from 1. The question of each is the option's text.
-    at_least, at_most : int
-        How many of them a respondent may name.
-    question : str or None
-        What is asked; None where it is asked by its name.
-    help : str or None
-        What a respondent reads below it.
-    shuffle : Shuffle or None
-        That a device draws the order of the options.
-    """
+    """Which attributes of a published survey are one select-all question."""
 
     name: str
+    """No attribute has it, and a block of that name has exactly its options."""
     attributes: tuple[str, ...]
+    """Its options in order, each with the categories `OPTION`, named after the question and the
+    option's place from 1. The question of each is the option's text."""
     at_least: int
+    """Fewest of them that a respondent may name."""
     at_most: int
+    """Most of them."""
     question: str | None = None
+    """What is asked; None where it is asked by its name."""
     help: str | None = None
+    """What a respondent reads below it."""
     shuffle: Shuffle | None = None
+    """That a device draws the order of the options."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
@@ -276,10 +262,7 @@ class Selection:
         return document
 
     def numbers(self) -> tuple[int, ...] | None:
-        """Return the subsets within the limits as numbers in mixed radix, increasing.
-
-        None where the limits leave all.
-        """
+        """Return the subsets within limits as increasing numbers in mixed radix; None: all."""
         m = len(self.attributes)
         if self.at_least == 0 and self.at_most == m:
             return None
@@ -293,13 +276,7 @@ class Selection:
         )
 
     def check_count(self, count: int) -> None:
-        """Refuse to send more or fewer options than the limits say.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming the question and its limits; how many were named is not shown.
-        """
+        """Refuse to send more or fewer options than the limits say; how many is not shown."""
         if not self.at_least <= count <= self.at_most:
             raise InvalidParameter(
                 f"the answer to {self.name} does not have {self.limits()} of its "
@@ -319,13 +296,7 @@ class Selection:
 
 
 def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
-    """Refuse limits that contradict each other, or that leave one answer.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Refuse limits that contradict each other, or that leave one answer."""
     if at_least > at_most:
         raise InvalidParameter(
             f"{where}.at_least is {at_least}, more than at_most, {at_most}; nobody could answer: "
@@ -341,13 +312,7 @@ def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
 
 
 def read_selects(value: object) -> tuple[Selection, ...]:
-    """Read the list `selects` of a published survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, for another form or limits that cannot be.
-    """
+    """Read the list `selects` of a published survey."""
     return tuple(
         _selection(entry, options, where)
         for where, entry, options in _LIST.entries(value, known=KEYS, needed=_NEEDED, filled=True)
@@ -383,21 +348,8 @@ def spread_answers(
 ) -> dict[str, Any]:
     """Return answers with those to select-alls as answers to their options.
 
-    Parameters
-    ----------
-    answers : mapping of str to answer
-        A list of options for a select-all; else `OPTION` for each of its options, as a file of
-        records has them.
-    selects : sequence of Selection
-        All of the survey's.
-    texts : mapping of str to (str or None)
-        The text of each option, by its name.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question, never an answer: no list, an option that is unknown or named twice, or
-        answers to the question and to its options.
+    The answer to a select-all is a list of the `texts` of options; else each option has one of
+    `OPTION`, as in a file of records. A refusal names the question, never an answer.
     """
     spread = dict(answers)
     for select in selects:
