@@ -125,7 +125,7 @@ class ResultCalls(Calls):
         -------
         dict
             ``rows``, ``methods`` and ``left_out``;
-            :func:`hushpoll_shared.tidying.results.tidy_table` makes a table of it.
+            :func:`hushpoll_shared.tidying.tidy_table` makes a table of it.
         """
         addresses = [one if isinstance(one, str) else one.address() for one in queries]
         params = {"queries": " ".join(addresses)} if addresses else None

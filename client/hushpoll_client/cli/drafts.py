@@ -32,7 +32,7 @@ from hushpoll_shared.cli.terminal import (
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.importing.formats import import_file
 from hushpoll_shared.importing.report import Imported, report_text
-from hushpoll_shared.reading.documents import read_document
+from hushpoll_shared.reading.text_files import read_document
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES

@@ -34,11 +34,11 @@ from hushpoll_shared.cli.terminal import (
     waiting,
 )
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

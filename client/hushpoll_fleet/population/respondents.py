@@ -23,8 +23,7 @@ from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.follow_ups import code_answer, routes_of
-from hushpoll_shared.survey.questions.selected_answers import spread_answers
-from hushpoll_shared.survey.questions.selects import Selection
+from hushpoll_shared.survey.questions.selects import Selection, spread_answers
 
 if TYPE_CHECKING:
     from hushpoll_fleet.population.population import Population

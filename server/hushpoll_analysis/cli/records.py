@@ -28,8 +28,8 @@ from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.option_texts import named_attributes, question_texts
-from hushpoll_shared.tables.guarantee import guarantee
-from hushpoll_shared.tidying.results import tidy_results
+from hushpoll_shared.tables.table_files import guarantee
+from hushpoll_shared.tidying import tidy_results
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SINCE = click.option(

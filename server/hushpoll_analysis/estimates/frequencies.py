@@ -37,7 +37,7 @@ from hushpoll_shared.queries.answered_shares import AnsweredAttribute
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
 from hushpoll_shared.queries.estimates import EstimatedShares, OptionOf
 from hushpoll_shared.queries.estimates import Estimates as Query
-from hushpoll_shared.queries.parts.rows import CategoryEstimate, SummaryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate, SummaryEstimate
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers

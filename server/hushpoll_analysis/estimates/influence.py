@@ -43,7 +43,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.queries.parts.rows import Poisoning
+from hushpoll_shared.queries.parts import Poisoning
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute

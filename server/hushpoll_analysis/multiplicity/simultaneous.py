@@ -54,7 +54,7 @@ from hushpoll_protocols.estimation.frequencies import (
 from hushpoll_protocols.estimation.marginals import AnyLaw, Law, Marginal, UnevenSets
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
-from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
 from hushpoll_shared.survey.option_texts import named_attributes

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.queries.parts.rows import Score as ScoreRow
+from hushpoll_shared.queries.parts import Score as ScoreRow
 from hushpoll_shared.spelling.scores import Score, are_numbers, scores_of_labels
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute

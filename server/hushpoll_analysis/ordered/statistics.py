@@ -23,7 +23,7 @@ from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_shared.queries.ordered_answers import STATISTICS
-from hushpoll_shared.queries.parts.rows import SummaryEstimate
+from hushpoll_shared.queries.parts import SummaryEstimate
 
 Array = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient
 from hushpoll_analysis.regression.terms.coding import Coded, Column
-from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import decimals_of, ratio_texts, with_decimals
 
 LARGEST_ODDS: Final = 700.0
 """Largest logarithm whose exponential is a number."""

@@ -36,8 +36,8 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.changes import Change as Query
 from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
-from hushpoll_shared.queries.parts.sides import EpsilonOfBoth
-from hushpoll_shared.queries.parts.sides import Wave as WaveRow
+from hushpoll_shared.queries.parts import EpsilonOfBoth
+from hushpoll_shared.queries.parts import Wave as WaveRow
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute

@@ -16,8 +16,8 @@ from markupsafe import Markup
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
-from hushpoll_shared.queries.parts.rows import ERROR
-from hushpoll_shared.spelling.digits import decimals_of, with_decimals
+from hushpoll_shared.queries.parts import ERROR
+from hushpoll_shared.spelling.number_texts import decimals_of, with_decimals
 from hushpoll_shared.spelling.text import with_mark
 
 MINUS: Final = "\u2212"

@@ -69,7 +69,7 @@ from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.option_texts import options_of
 from hushpoll_shared.survey.published import Published

@@ -38,7 +38,7 @@ from hushpoll_server.services.people.users import Member
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
-from hushpoll_shared.spelling.digits import p_value_text
+from hushpoll_shared.spelling.number_texts import p_value_text
 from hushpoll_shared.spelling.text import show, with_mark
 from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows

@@ -33,12 +33,12 @@ from hushpoll_server.survey_reports.markup.page import style_hash
 from hushpoll_server.survey_reports.sheets import codebook as codebooks
 from hushpoll_server.survey_reports.sheets import privacy_sheet as privacy_sheets
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES
+from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.option_texts import question_names
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
 
 CROSS_TABLES: Final = 3
 """Pairs that the form has room for; the address takes more."""

@@ -21,8 +21,7 @@ from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.option_texts import question_texts
-from hushpoll_shared.tables.guarantee import guarantee
-from hushpoll_shared.tables.table_files import format_of
+from hushpoll_shared.tables.table_files import format_of, guarantee
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
     fairness_of_model,

@@ -18,19 +18,7 @@ def with_labels(
 ) -> dict[str, Any]:
     """Return the parameters that a command was given, with its CATEGORY=LABEL as mappings.
 
-    Parameters
-    ----------
-    query : type of Query
-        Whose parameters they are.
-    given : mapping
-        By name; an option that was repeated has its texts.
-    survey, before : callable
-        Give the survey, and the one that it is compared with; called only for categories.
-
-    Raises
-    ------
-    InvalidParameter
-        See :func:`hushpoll_shared.cli.category_labels.labels`.
+    `survey` and `before`, the survey that it is compared with, are called only for categories.
     """
     found = dict(given)
     for one in query.parameters():
@@ -45,24 +33,7 @@ def with_labels(
 def labels(
     texts: Sequence[str], option: str, survey: Callable[[], Published], attribute: str
 ) -> dict[str, str]:
-    """Return the label of each category that is given one.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        ``CATEGORY=LABEL`` each.
-    option : str
-        Such as ``--map``.
-    survey : callable
-        Gives the survey; called only if there is a text.
-    attribute : str
-        Whose categories they are.
-
-    Raises
-    ------
-    InvalidParameter
-        If a text is no pair, or the attribute is unknown.
-    """
+    """Return the label of each category by its text CATEGORY=LABEL, if there are any."""
     if not texts:
         return {}
     domain = survey().attribute(attribute).domain

@@ -16,15 +16,7 @@ from hushpoll_shared.reading.text_files import read_text
 
 
 def named_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` texts and paths of JSON files; later ones win.
-
-    Names and values are not checked.
-
-    Raises
-    ------
-    InvalidParameter
-        If a file cannot be read, or is not a JSON object.
-    """
+    """Read ``name=value`` texts, unchecked, and paths of files with an object; later ones win."""
     parameters: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

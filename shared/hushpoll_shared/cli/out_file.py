@@ -26,14 +26,7 @@ def out_option(
 ) -> Callable[[_Command], _Command]:
     """Return what adds ``--out``, a file in a folder that exists; see :func:`replacing`.
 
-    Parameters
-    ----------
-    help_text : str
-        What the option's help says.
-    required : bool
-        Whether it must be given.
-    check : callable, optional
-        Called with the path before the command runs; it raises where the path will not do.
+    `check` is called with the path before the command runs, and raises where the path will not do.
     """
 
     def checked(_ctx: click.Context, _option: click.Parameter, out: Path | None) -> Path | None:
@@ -88,24 +81,7 @@ table_out_option: Final = out_option(
 def table_bytes(
     document: Mapping[str, object], table: Callable[[], ResultTable], out: Path
 ) -> bytes:
-    """Return the file that a result becomes by the ending of its name.
-
-    Parameters
-    ----------
-    document : mapping
-        The result's JSON form, written where the file ends in ``.json``.
-    table : callable
-        Gives its table.
-    out : Path
-        Ends in ``.csv``, ``.xlsx`` or ``.json``.
-
-    Raises
-    ------
-    InvalidParameter
-        For another ending, or a table that its format does not hold.
-    MissingExtra
-        For XLSX without XlsxWriter.
-    """
+    """Return the file that a result becomes by its ending: ``.json``, or ``.csv`` and ``.xlsx``."""
     if is_json(out):
         return json.dumps(document, indent=2, ensure_ascii=False).encode()
     return format_of(out).encode(table())

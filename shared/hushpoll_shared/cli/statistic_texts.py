@@ -25,24 +25,17 @@ from hushpoll_shared.qualifying.possible import Ends, cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, not_shown, part_is_noisy
 from hushpoll_shared.queries.estimates import Estimates, shown_rows
-from hushpoll_shared.queries.parts.rows import ERROR
+from hushpoll_shared.queries.parts import ERROR
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.tables.result_table import Cell
-from hushpoll_shared.tidying.results import tidy_table
-from hushpoll_shared.tidying.rows import TIDY
+from hushpoll_shared.tidying import TIDY, tidy_table
 from hushpoll_shared.wire.audit_documents import AuditDocument, GroupDocument, MetricDocument
 
 
 def joint_table_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
-    """Return the joint table with a line per cell where it can tell, and the verdict.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such answer.
-    """
+    """Return the joint table with a line per cell where it can tell, and the verdict."""
     verdict, likely = answer.get("verdict"), answer["likelihood"]
     told = [] if verdict is None else [str(verdict["sentence"])]
     about = [heading(answer), *asked_lines(map(str, answer["attributes"]), questions)]
@@ -118,13 +111,7 @@ def _number(cell: Cell) -> str:
 
 
 def shape_text(tested: Mapping[str, Any]) -> str:
-    """Return a test of the reports' shape as lines of text.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such result.
-    """
+    """Return a test of the reports' shape as lines of text."""
     p_value, alpha = tested["p_value"], float(tested["alpha"])
     if p_value is None:
         head = "Shape of the reports: nothing to test."
@@ -195,13 +182,7 @@ def names_of_entry(entry: JsonObject) -> tuple[str, ...]:
 
 
 def estimates_and_shape(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
-    """Return estimates as text, and the test of the reports' shape where there is one.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such answer.
-    """
+    """Return estimates as text, and the test of the reports' shape where there is one."""
     shape = "\n\n" + shape_text(answer["shape"]) if "shape" in answer else ""
     return text_of_query(Estimates)(answer, questions) + shape
 
@@ -212,21 +193,7 @@ def _without_interval(answer: JsonObject) -> bool:
 
 
 def fairness_text(report: AuditDocument, questions: Questions = NO_QUESTIONS) -> str:
-    """Return a report as lines of text of at most 80 columns.
-
-    Parameters
-    ----------
-    report : mapping
-        What ``to_dict`` of an audit gives, of two groups or of several; of these there is one
-        table a group, beside the reference.
-    questions : mapping of str to str
-        What is asked by each attribute.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such report.
-    """
+    """Return an audit as text of at most 80 columns; of several groups, a table for each."""
     if "groups" not in report:
         return "\n".join([_pair(report, questions), _reading(report)])
     pairs = [_pair(_beside_the_reference(report, group), questions) for group in report["groups"]]

@@ -73,16 +73,8 @@ _OF_SURVEYJS: Final = {
 def parse(expression: str) -> Condition:
     """Return the condition that an expression of XLSForm or SurveyJS says.
 
-    Parameters
-    ----------
-    expression : str
-        ``${smokes} = 'yes'``, ``selected(${drugs}, 'a')``, ``{smokes} anyof ['a', 'b']``; ``.`` is
-        the question itself.
-
-    Raises
-    ------
-    NotUnderstood
-        If it is anything else than comparisons of answers with values, joined by and, or, not.
+    It compares answers with values, joined by and, or, not: ``${smokes} = 'yes'``,
+    ``selected(${drugs}, 'a')``, ``{smokes} anyof ['a', 'b']``; ``.`` is the question itself.
     """
     if len(expression) > MOST_CHARACTERS:
         raise NotUnderstood("it is too long")
@@ -228,15 +220,7 @@ def names_in(condition: Condition) -> frozenset[str]:
 
 
 def holds(condition: Condition, answer: str) -> bool:
-    """Whether a condition on one question holds for its answer.
-
-    Parameters
-    ----------
-    condition : Condition
-        A condition on one question alone; see :func:`names_in`.
-    answer : str
-        A code; a number as a text.
-    """
+    """Whether a condition on one question holds for its answer: a code, or a number as a text."""
     match condition:
         case Denied(part):
             return not holds(part, answer)
@@ -260,18 +244,8 @@ def holds(condition: Condition, answer: str) -> bool:
 def limits(condition: Condition, *names: str) -> tuple[float | None, float | None]:
     """Return the least and the largest value that a condition leaves to a number.
 
-    Parameters
-    ----------
-    condition : Condition
-        Comparisons of one number, all of which must hold. Strict ones are of whole numbers.
-    names : str
-        What is compared: the answer (`SELF`, as where none is given), its question, or how many
-        were selected (`COUNT`).
-
-    Raises
-    ------
-    NotUnderstood
-        If it says anything else.
+    All comparisons must hold, and strict ones are of whole numbers. What is compared is the answer
+    (`SELF`, as where no name is given), its question, or how many were selected (`COUNT`).
     """
     if isinstance(condition, Denied) and isinstance(condition.part, Comparison):
         part = condition.part

@@ -12,9 +12,15 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem, manifest_problems
 from hushpoll_shared.importing.conditions import holds, names_in
-from hushpoll_shared.importing.draft_questions import NO_ANSWER, Made, draft_question, slug
+from hushpoll_shared.importing.draft_questions import (
+    NO_ANSWER,
+    DraftEntry,
+    Made,
+    draft_question,
+    entries_of,
+    slug,
+)
 from hushpoll_shared.importing.languages import Languages
-from hushpoll_shared.importing.matrix_entries import DraftEntry, entries_of
 from hushpoll_shared.importing.questionnaire import Kind, Question, Questionnaire
 from hushpoll_shared.importing.report import Entry, Imported, Outcome
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -34,18 +40,7 @@ _MAY_GO: Final = ("ends", "shuffle", "help", "scale")
 
 
 def make_draft(questionnaire: Questionnaire) -> Imported:
-    """Return a draft of a questionnaire, with the report.
-
-    Parameters
-    ----------
-    questionnaire : Questionnaire
-        What a reader has made of a file.
-
-    Raises
-    ------
-    InvalidParameter
-        If none of its questions has a form here, with the reasons.
-    """
+    """Return a draft of a questionnaire, with the report; refuses one without a question for us."""
     languages = Languages(questionnaire)
     made: dict[int, Made] = {}
     names: set[str] = set()

@@ -16,9 +16,9 @@ from hushpoll_shared.importing.conditions import (
     limits,
     parse,
 )
+from hushpoll_shared.importing.form_members import FormMembers, Looks, listed
 from hushpoll_shared.importing.form_rows import Row, above, header, table
-from hushpoll_shared.importing.given import Given, Looks, listed
-from hushpoll_shared.importing.language_names import tag_of
+from hushpoll_shared.importing.languages import tag_of
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
@@ -135,20 +135,7 @@ class _Form:
 
 
 def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
-    """Return the questions of an XLSForm.
-
-    Parameters
-    ----------
-    sheets : Sheets
-        See :func:`~hushpoll_shared.importing.workbook.read_sheets`.
-    name : str
-        The file's name, for errors and for a form without an id.
-
-    Raises
-    ------
-    InvalidParameter
-        If it has no table of questions, or groups that do not begin and end in pairs.
-    """
+    """Return the questions of an XLSForm; `name` is for errors and for a form without an id."""
     title = _survey_sheet(sheets.rows)
     if title is None:
         raise refused(
@@ -158,7 +145,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
         )
     notes = [*sheets.notes, *_unread(sheets.rows, title)]
     settings, *more = table(sheets.rows.get("settings", []), "settings", first=True) or [
-        Row(Given({}), {}, "")
+        Row(FormMembers({}), {}, "")
     ]
     form_title = settings.texts("form_title")
     named = settings.get("form_id")

@@ -117,15 +117,8 @@ def chosen(
 ) -> str | None:
     """Return the language that a reader gets.
 
-    Parameters
-    ----------
-    wanted : iterable of (str, float)
-        Language ranges with their qualities in [0, 1], as in ``Accept-Language``, by preference.
-        One of quality 0 is never given, unless nothing else is there.
-    offered : sequence of str
-        The languages that there are.
-    own : str or None
-        What is given where nothing is wanted; the first that is allowed, where it is not.
+    `wanted` are ranges with qualities in [0, 1], by preference, as in ``Accept-Language``; one of
+    quality 0 is given only if nothing else is there. Where nothing is wanted it is `own`.
     """
     ranges = list(wanted)
     allowed = [tag for tag in offered if _quality(tag, ranges) != 0]

@@ -34,10 +34,7 @@ _EXACT_DIGITS: Final = 15
 
 
 def own_problem(status: int, media_type: str | None, content: bytes) -> dict[str, object] | None:
-    """Return the problem document of an answer outside 2xx, if it is one of the table's.
-
-    Its media type, its type and the status have to fit; ``code`` is the table's.
-    """
+    """Return the problem of an answer outside 2xx, if its media type, type and status fit."""
     document = _object(PROBLEM_MEDIA_TYPE, media_type, content)
     kind = document.get("type") if document else None
     if not document or not isinstance(kind, str) or not kind.startswith(URN_PREFIX):
@@ -78,13 +75,7 @@ def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool
 
 
 def not_ours(status: int, media_type: str | None) -> TransportError:
-    """Return the error of an answer that is not recognised as the server's.
-
-    Parameters
-    ----------
-    media_type : str or None
-        Its media type.
-    """
+    """Return the error of an answer that is not recognised as the server's."""
     if 300 <= status < 400:
         message = (
             f"the server redirects (HTTP {status}), which is not followed; give the final address "

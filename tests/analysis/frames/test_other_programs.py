@@ -24,7 +24,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.tables.table_files import csv_bytes
-from hushpoll_shared.tidying.results import tidy_results
+from hushpoll_shared.tidying import tidy_results
 from hushpoll_shared.wire.batch import encode_many
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -21,7 +21,7 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.wire.batch import encode_many
 

@@ -8,8 +8,7 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.named_values import named_values
-from hushpoll_shared.reading.documents import read_document
-from hushpoll_shared.reading.text_files import named, read_secret, read_text
+from hushpoll_shared.reading.text_files import named, read_document, read_secret, read_text
 
 MARK = b"\xef\xbb\xbf"
 SECRET = "correct-horse-battery"

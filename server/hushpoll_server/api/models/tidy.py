@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hushpoll_server.api.models.common import Answer, Digest, Name, TableQuery
-from hushpoll_shared.tidying.results import LONGEST_ADDRESSES
+from hushpoll_shared.tidying import LONGEST_ADDRESSES
 
 
 class TidyQuery(TableQuery):

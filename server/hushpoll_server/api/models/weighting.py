@@ -12,7 +12,7 @@ from hushpoll_server.api.models.verdicts import RESULT_VERDICT
 from hushpoll_server.body_size import BodySize
 from hushpoll_server.http.bodies import body_of
 from hushpoll_shared.jobs.analyses import DesignModel
-from hushpoll_shared.queries.parts.rows import HOW_TO_READ
+from hushpoll_shared.queries.parts import HOW_TO_READ
 
 HowToRead = Field(description=HOW_TO_READ)
 

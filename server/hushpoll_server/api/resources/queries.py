@@ -16,7 +16,7 @@ from hushpoll_server.http.tables import answer_in_form, result_answer
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.tidying.results import tidy_table
+from hushpoll_shared.tidying import tidy_table
 
 api = Routes("queries", VERSION, tag="analysis")
 SCOPE = "read"

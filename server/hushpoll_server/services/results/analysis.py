@@ -45,7 +45,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tidying.results import TidyResults, tidy_results
+from hushpoll_shared.tidying import TidyResults, tidy_results
 from hushpoll_shared.wire.documents import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
@@ -209,7 +209,7 @@ class Analysis:
     ) -> TidyResults:
         """Return the results of a version's standard queries, or of those named, as one table.
 
-        `addresses` are as :func:`hushpoll_shared.tidying.results.tidy_results` takes them.
+        `addresses` are as :func:`hushpoll_shared.tidying.tidy_results` takes them.
         `require` refuses another version, by survey and number, that the reader may not see;
         `may_export` says it of the version, and of the earlier one or None.
         """

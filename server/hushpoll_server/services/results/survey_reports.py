@@ -37,11 +37,11 @@ from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.survey_reports.sources.choices import MOST_CELLS, Choices
 from hushpoll_server.survey_reports.sources.report_counts import Needed
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 
 AUDITS: Final = "fairness"
 MOST_AUDITS: Final = 3

@@ -19,7 +19,7 @@ from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
-from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
+from hushpoll_shared.queries.parts import CategoryEstimate, ends_of
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import Attribute

@@ -23,7 +23,6 @@ from hushpoll_server.charts.figures import (
 from hushpoll_server.charts.rows import BoundedShare
 from hushpoll_server.translations.speech import say
 from hushpoll_shared.qualifying.possible import Possible
-from hushpoll_shared.qualifying.telling import GROUPS
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.changes import ChangeOfShares
 from hushpoll_shared.queries.cross_tables import JointShares
@@ -32,10 +31,10 @@ from hushpoll_shared.queries.estimates import EstimatedShares
 from hushpoll_shared.queries.independence import OutcomeOfTest
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
 from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether
 from hushpoll_shared.queries.simultaneous_means import MeansTogether
-from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.result import GROUPS, Result
 from hushpoll_shared.spelling.text import isolated
 
 TOO_NOISY: Final = "Too noisy to tell"

@@ -17,7 +17,7 @@ from hushpoll_server.survey_reports.content.findings import headline_row
 from hushpoll_server.survey_reports.content.headlines import headline_of, of_share
 from hushpoll_server.translations.speech import in_marks, say
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.survey.published import Published
 
 

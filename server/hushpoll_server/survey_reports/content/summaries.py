@@ -14,7 +14,7 @@ from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import ANYWHERE, could_be_any, possible_of
-from hushpoll_shared.queries.parts.rows import Score, ends_of
+from hushpoll_shared.queries.parts import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 

@@ -15,7 +15,7 @@ from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import say, whole
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
 

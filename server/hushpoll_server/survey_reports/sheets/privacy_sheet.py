@@ -28,13 +28,13 @@ from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_server import survey_reports
 from hushpoll_server.survey_reports.files.pdf import pdf_of
 from hushpoll_server.survey_reports.markup.shown import environment
+from hushpoll_server.survey_reports.sheets.published_designs import PUBLISHED_DESIGNS
 from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.spelling.languages import closest, direction
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.consequences import Label, factor_number, label_of
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
 from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.wording import Wording
 

@@ -1,7 +1,7 @@
 """What a form says, and what of it a reader has read.
 
-A reader takes what it knows from a :class:`Given`, and whatever it has not taken is reported by its
-name: so nothing of a form is left out in silence, also what no reader has ever heard of.
+A reader takes what it knows from :class:`FormMembers`, and whatever it has not taken is reported by
+its name: so nothing of a form is left out in silence, also what no reader has ever heard of.
 """
 
 from __future__ import annotations
@@ -13,15 +13,10 @@ from hushpoll_shared.spelling.json_values import JsonObject, JsonValue
 from hushpoll_shared.spelling.text import show
 
 
-class Given:
+class FormMembers:
     """A row or an object of a form, which remembers what of it was read.
 
-    Parameters
-    ----------
-    members : mapping
-        What it says, by name.
-    called : mapping, optional
-        What the file calls a name, where it calls it otherwise.
+    `called` has what the file calls a name, where it calls it otherwise.
     """
 
     def __init__(self, members: JsonObject, called: Mapping[str, str] | None = None) -> None:
@@ -39,11 +34,11 @@ class Given:
         value = self.get(name)
         return value if isinstance(value, str) else ""
 
-    def objects(self, name: str) -> list[Given]:
+    def objects(self, name: str) -> list[FormMembers]:
         """Return the objects of a list; none of what is no list of objects."""
         value = self.get(name)
         listed = value if isinstance(value, list) else ()
-        return [Given(one) for one in listed if isinstance(one, dict)]
+        return [FormMembers(one) for one in listed if isinstance(one, dict)]
 
     def members(self) -> JsonObject:
         """Return all members, for an object that has them and others."""

@@ -1,9 +1,14 @@
-"""How many digits of an estimate its interval supports, and numbers with so many."""
+"""Numbers as texts: with as many digits as an interval supports, and as languages spell them.
+
+The browser spells the numbers of a language by `Intl`; vectors hold both to the same texts.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final, NamedTuple
 
 _MOST: Final = 9
 """Decimals that are shown of a number, however narrow its interval."""
@@ -12,13 +17,7 @@ _LARGE: Final = 10_000.0
 
 
 def decimals_of(error: float | None) -> int:
-    """Return the decimals with which a standard error has two digits; 3 where there is none.
-
-    Parameters
-    ----------
-    error : float or None
-        At least 0.
-    """
+    """Return the decimals with which a standard error has two digits; 3 where there is none."""
     if error is None or not math.isfinite(error) or error <= 0:
         return 3
     return min(max(1 - math.floor(math.log10(error)), 0), _MOST)
@@ -41,13 +40,6 @@ def ratio_texts(
     """Return a ratio and the ends of its interval, each with two digits or more.
 
     They have more where the interval is narrow, and where an end beside 1 would be rounded to it.
-
-    Parameters
-    ----------
-    estimate : float
-        At least 0.
-    lower, upper : float or None
-        Ends; None: there is none.
     """
     whole = lower is not None and upper is not None and math.isfinite(upper - lower)
     # a quarter of an interval is about a standard error, and has one digit here
@@ -70,3 +62,29 @@ def _ratio(value: float, decimals: int) -> str:
     while places < _MOST and float(f"{value:.{places}f}") == 1 and abs(value - 1) > 10.0**-_MOST:
         places += 1
     return f"{value:.{places}f}"
+
+
+class _Marks(NamedTuple):
+    decimal: str
+    group: str
+    grouped_from: int
+    """Digits of the shortest whole part that is grouped."""
+
+
+_MARKS: Final[Mapping[str, _Marks]] = {
+    "en": _Marks(".", ",", 4),
+    "de": _Marks(",", ".", 4),
+    "fr": _Marks(",", "\u202f", 4),
+    "es": _Marks(",", ".", 5),
+}
+SPELLED_LANGUAGES: Final = tuple(_MARKS)
+
+
+def spelled(value: Decimal, language: str = "en") -> str:
+    """Spell a number that is not negative, with no more digits than it has: 3,000 or 2.72."""
+    marks = _MARKS[language]
+    whole, _, places = f"{value:f}".partition(".")
+    if len(whole) >= marks.grouped_from:
+        whole = f"{int(whole):,}".replace(",", marks.group)
+    places = places.rstrip("0")
+    return f"{whole}{marks.decimal}{places}" if places else whole
