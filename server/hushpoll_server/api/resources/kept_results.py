@@ -15,7 +15,7 @@ from hushpoll_server.api.models.common import Answer, Strict, VersionPath
 from hushpoll_server.api.models.jobs import JobAnswer
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
-from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
+from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.results.kept_results import KeptResults
@@ -293,9 +293,6 @@ def model_file(path: ModelPath) -> Response:
     """Fetch a model as a ZIP: unzip it, and `hushpoll predict` reads the folder."""
     parts = services()
     job, row = parts.models.covered(path.model_id, current_grant())
-    answer = Response(parts.jobs.result(job), mimetype=job.media_type)
+    blocks = parts.jobs.result(job)
     log_act(row, subject=job.id)
-    answer.headers["Content-Length"] = str(job.size)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return file_answer(blocks, str(job.media_type), str(job.file_name), job.size)

@@ -12,7 +12,7 @@ from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.bodies import body_of
-from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
+from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.jobs.files import ReportChoices
@@ -160,10 +160,7 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     choices = parts.survey_reports.choices(row, may_export=True, **query.asked())
     file = parts.survey_reports.file(row, choices, query.format, may_export=True)
     log_act(row)
-    answer = Response(file.body, mimetype=file.media_type)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return file_answer(file.body, file.media_type, file.name)
 
 
 @api.operation(
