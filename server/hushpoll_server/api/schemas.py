@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
@@ -12,6 +12,7 @@ from hushpoll_server.api.models.common import Answer, TableQuery
 from hushpoll_server.api.models.results import Pending, VersionResult
 from hushpoll_server.http.bodies import field_of
 from hushpoll_shared.qualifying.domains import Where
+from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.querying.result import Result
@@ -78,3 +79,7 @@ def _documented(hint: Any) -> Any:
     if get_origin(kind) is tuple:
         return list[_documented(get_args(kind)[0])]  # type: ignore[misc]  # made while running
     return row_model(kind) if is_dataclass(kind) and isinstance(kind, type) else kind
+
+
+RESULT_VERDICT: Final = row_model(Verdict)
+"""The verdict of a result, as answers have it that are about no query."""

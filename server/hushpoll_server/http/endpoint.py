@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, Protocol, get_args, get_type_hints
@@ -266,6 +266,18 @@ def json_answer(
     """
     value = answer_model.model_dump(exclude_none=not nulls, exclude_unset=nulls)
     return json_response(value, status, headers)
+
+
+def file_answer(
+    content: bytes | Iterable[bytes], media_type: str, name: str, size: int | None = None
+) -> Response:
+    """Return a file that is saved under a name and that no cache keeps; `size` is in bytes."""
+    answer = Response(content, mimetype=media_type)
+    if size is not None:
+        answer.headers["Content-Length"] = str(size)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
 
 
 def json_response(

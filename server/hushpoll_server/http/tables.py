@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import JSON_MEDIA_TYPE
-from hushpoll_server.http.endpoint import json_answer, json_response
+from hushpoll_server.http.endpoint import file_answer, json_answer, json_response
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -53,9 +53,7 @@ def result_answer(
     if form == "json":
         return json_response(result.to_dict())
     name = f"{published.name}-{published.version}-{file_name}"
-    answer = table_file(form, name, table_of_result(result), published)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return table_file(form, name, table_of_result(result), published)
 
 
 def answer_in_form(
@@ -74,9 +72,7 @@ def answer_in_form(
     form = form or _accepted()
     if form == "json":
         return json_answer(model, nulls=True)
-    answer = table_file(form, name, table(model.model_dump(exclude_unset=True)), published)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return table_file(form, name, table(model.model_dump(exclude_unset=True)), published)
 
 
 def table_file(form: str, name: str, table: ResultTable, published: Published | None) -> Response:
@@ -90,9 +86,7 @@ def table_file(form: str, name: str, table: ResultTable, published: Published | 
     encoded = TABLE_FORMATS[form]
     if encoded.has_methods and published is not None:
         table = table.with_methods(guarantee(published))
-    answer = Response(encoded.encode(table), mimetype=encoded.media_type)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
-    return answer
+    return file_answer(encoded.encode(table), encoded.media_type, f"{name}.{form}")
 
 
 def table_contents() -> JsonObject:

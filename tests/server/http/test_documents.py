@@ -6,12 +6,11 @@ from pydantic import BaseModel
 from hushpoll_server.api.models import (
     drafts,
     jobs,
-    kept_results,
     results,
-    survey_reports,
     surveys,
 )
-from hushpoll_server.api.models.administration import tokens
+from hushpoll_server.api.resources import kept_results, survey_reports
+from hushpoll_server.api.resources.administration import tokens
 from hushpoll_shared.wire import documents, regression_documents
 
 PAIRS: list[tuple[type, type[BaseModel]]] = [

@@ -16,8 +16,8 @@ from hushpoll_server.api.models.results import (
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.http.bodies import body_of
-from hushpoll_server.http.endpoint import json_answer, log_act, services
-from hushpoll_server.services.results.exports import MEDIA_TYPES, Export
+from hushpoll_server.http.endpoint import file_answer, json_answer, log_act, services
+from hushpoll_server.services.results.exports import MEDIA_TYPES
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
 from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
@@ -51,7 +51,7 @@ def records(path: VersionPath, query: ExportParameters) -> Response:
     row = parts.surveys.version(path.name, path.version)
     export = parts.exports.export(row, **query.model_dump())
     log_act(row, subject=f"{query.format} {query.content}")
-    return file_answer(export)
+    return file_answer(export.blocks, export.media_type, export.name, export.size)
 
 
 @api.operation("DELETE", "/records", DeletionAnswer, 409, scope="admin", act="deleted-records")
@@ -116,11 +116,8 @@ def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
     log_act(row)
     shares = parts.analysis.shares(row, may_export=True)
     document = codebook(parts.surveys.published(row), shares)
-    answer = Response(codebook_file(document, query.format), mimetype=CODEBOOKS[query.format])
     name = f"{row.name}-{row.version}-codebook.{query.format}"
-    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return file_answer(codebook_file(document, query.format), CODEBOOKS[query.format], name)
 
 
 @api.operation("GET", "/overview", OverviewAnswer, scope="read", act="looked-at-overview")
@@ -130,13 +127,3 @@ def overview(path: VersionPath) -> Response:
     row = parts.surveys.version(path.name, path.version)
     log_act(row)
     return json_answer(OverviewAnswer.model_validate(parts.overviews.overview(row)), nulls=True)
-
-
-def file_answer(export: Export) -> Response:
-    """Stream a file."""
-    answer = Response(export.blocks, mimetype=export.media_type)
-    answer.headers["Content-Disposition"] = f'attachment; filename="{export.name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    if export.size is not None:
-        answer.headers["Content-Length"] = str(export.size)
-    return answer

@@ -17,7 +17,7 @@ from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuer
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.http.bodies import Parameters, body_of
-from hushpoll_server.http.endpoint import current_grant, json_answer, log_act, services
+from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.store.jobs import JobRow
@@ -121,13 +121,8 @@ def result(path: JobPath, query: TableQuery) -> Response:
     if statistic is not None and form is not None and form in TABLE_FORMATS:
         table = table_of(statistic, json.loads(b"".join(blocks)))
         name = f"{row.name}-{row.version}-{job.kind}"
-        answer = table_file(form, name, table, parts.surveys.published(row))
-    else:
-        answer = Response(blocks, mimetype=job.media_type)
-        answer.headers["Content-Length"] = str(job.size)
-        answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+        return table_file(form, name, table, parts.surveys.published(row))
+    return file_answer(blocks, str(job.media_type), str(job.file_name), job.size)
 
 
 def _covered(path: JobPath) -> JobRow:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Response
+from pydantic import Field
 
 from hushpoll_analysis.query_results import RESULTS
-from hushpoll_server.api.models.common import VersionPath
-from hushpoll_server.api.models.tidy import TidyAnswer, TidyQuery
+from hushpoll_server.api.models.common import Answer, Digest, Name, TableQuery, VersionPath
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.api.schemas import answer_of, parameters_of
 from hushpoll_server.http.endpoint import current_grant, log_act, services
@@ -16,7 +16,53 @@ from hushpoll_server.http.tables import answer_in_form, result_answer
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.tidying import tidy_table
+from hushpoll_shared.tidying import LONGEST_ADDRESSES, tidy_table
+
+
+class TidyQuery(TableQuery):
+    """Which queries, and the form of the answer."""
+
+    queries: str | None = Field(
+        None,
+        max_length=LONGEST_ADDRESSES,
+        description="Queries with their parameters, such as `cross-tables?a=gender&b=health`, with "
+        "spaces between them. By default all queries about the whole survey or one question.",
+    )
+
+
+class TidyRow(Answer):
+    """One estimate, or one number of a test."""
+
+    statistic: str
+    question: str = Field(description="Its name; of a pair both, with & between them.")
+    category: str | None
+    group: str | None = Field(description="Such as gender=Female; of a domain its condition.")
+    estimate: float | None = Field(description="Null where the set has no bound.")
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    n: int | None = Field(description="Reports behind it.")
+    verdict: str | None
+
+
+class TidyAnswer(Answer):
+    """Results of queries as rows that have the same members."""
+
+    survey: str | None = Name
+    version: int | None
+    digest: str | None = Digest
+    release: str | None
+    released_at: str | None
+    next_release: str | None
+    pending: int | None
+    rows: list[TidyRow]
+    methods: dict[str, str | int | float] = Field(
+        description="What was asked by each query, and how to read it."
+    )
+    left_out: dict[str, str] = Field(
+        description="Queries that the survey cannot answer, with the reason."
+    )
+
 
 api = Routes("queries", VERSION, tag="analysis")
 SCOPE = "read"
