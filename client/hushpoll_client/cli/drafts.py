@@ -31,7 +31,7 @@ from hushpoll_shared.cli.terminal import (
 )
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.importing.formats import import_file
-from hushpoll_shared.importing.report import Imported, report_text
+from hushpoll_shared.importing.report import ImportedDraft, report_text
 from hushpoll_shared.reading.text_files import read_document
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import printable
@@ -256,7 +256,7 @@ def import_draft(
     emit(document, lambda: f"{report_text(imported)}\n\n{kept}", as_json=as_json)
 
 
-def _written(imported: Imported, out: Path) -> str:
+def _written(imported: ImportedDraft, out: Path) -> str:
     if out.suffix.lower() == ".json":
         return json.dumps(imported.manifest, ensure_ascii=False, indent=2) + "\n"
     return write_yaml(imported.manifest)

@@ -44,7 +44,7 @@ from hushpoll_shared.reading.table_reader import (
     open_table,
 )
 from hushpoll_shared.reading.text_files import named
-from hushpoll_shared.spelling.nearest import meant, remedy_for
+from hushpoll_shared.spelling.nearest import nearest_name, remedy_for
 from hushpoll_shared.spelling.text import show
 
 Array = npt.NDArray[np.float64]
@@ -324,7 +324,7 @@ def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
 
 
 def _place(header: Sequence[str], column: str, path: Path, field: str) -> int:
-    close = None if column in header else meant(column, header)
+    close = None if column in header else nearest_name(column, header)
     remedy = f"{'the formula' if field == FIELD else field.replace('_', '-')} names columns of it"
     if close is not None:
         remedy = f"did you mean {show(close)}? {remedy[0].upper()}{remedy[1:]}"

@@ -166,7 +166,7 @@ def _expand(bounds: object, where: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Read:
+class AttributeEntry:
     """What one entry of a draft's attributes stands for."""
 
     attributes: tuple[Attribute, ...]
@@ -176,7 +176,7 @@ class Read:
     """Where a matrix's items are one."""
 
 
-def read_entry(value: object, *, position: int) -> Read:
+def read_entry(value: object, *, position: int) -> AttributeEntry:
     """Read one entry of a draft's attributes, a question or a matrix, at a position of the list."""
     stated = isinstance(value, Mapping) and value.get(ITEMS) is not None
     if not isinstance(value, Mapping) or not stated:
@@ -184,7 +184,7 @@ def read_entry(value: object, *, position: int) -> Read:
         plain = value
         if isinstance(value, Mapping):
             plain = {key: one for key, one in value.items() if key not in (ITEMS, TOGETHER)}
-        return Read((read_attribute(plain, position=position),))
+        return AttributeEntry((read_attribute(plain, position=position),))
     where = f"attributes[{value['name'] if is_name(value.get('name')) else position}]"
     _refuse_own_routers(value, where)
     for key in ("select", "number"):
@@ -225,7 +225,7 @@ def read_entry(value: object, *, position: int) -> Read:
             )
         block = Together(common.name, tuple(texts), common.protocol)
         common = replace(common, protocol=None)
-    return Read(
+    return AttributeEntry(
         tuple(replace(common, name=name, question=text) for name, text in texts.items()),
         Matrix(common.name, tuple(texts), common.question, shuffle),
         block,

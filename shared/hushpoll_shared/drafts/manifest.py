@@ -433,7 +433,7 @@ def load_manifest(path: str | Path) -> Manifest:
 
 
 def load_document(path: str | Path) -> Any:
-    """Read the JSON or YAML value of a file, whatever a manifest may lack; raises as above."""
+    """Read the JSON or YAML value of a file, whatever a manifest may lack."""
     # A device that is handed its manifest as bytes does not pay for importing pathlib.
     from pathlib import Path
 

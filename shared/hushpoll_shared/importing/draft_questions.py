@@ -47,7 +47,7 @@ _TOLD_APART: Final = "its answers, its condition or its section differ from thos
 
 
 @dataclass
-class Made:
+class DraftQuestion:
     """A question on its way into the draft."""
 
     source: Question
@@ -101,11 +101,11 @@ class Made:
         )
 
 
-def draft_question(source: Question, languages: Languages, names: set[str]) -> Made:
+def draft_question(source: Question, languages: Languages, names: set[str]) -> DraftQuestion:
     """Return a question with its attribute, without condition and section; its name is taken."""
     name = free_name(source.name, names)
     attribute: dict[str, Any] = {"name": name, "role": "sensitive"}
-    one = Made(source, attribute, {tag: {} for tag in languages.others})
+    one = DraftQuestion(source, attribute, {tag: {} for tag in languages.others})
     if name != source.name:
         one.changed.append(
             f"It is called {name!r}: names here have a-z, 0-9, '_' and '-', and each stands once."
@@ -130,7 +130,7 @@ def draft_question(source: Question, languages: Languages, names: set[str]) -> M
     return one
 
 
-def _help(one: Made, languages: Languages) -> None:
+def _help(one: DraftQuestion, languages: Languages) -> None:
     """Add the text below a question, in every language."""
     source = one.source
     words = languages.text(source.help)
@@ -143,7 +143,7 @@ def _help(one: Made, languages: Languages) -> None:
         )
 
 
-def _ends(one: Made, languages: Languages) -> None:
+def _ends(one: DraftQuestion, languages: Languages) -> None:
     """Add what is read at the two ends of a scale, in every language."""
     if one.source.ends is None:
         return
@@ -161,7 +161,7 @@ def _ends(one: Made, languages: Languages) -> None:
         ]
 
 
-def _shuffle(one: Made) -> None:
+def _shuffle(one: DraftQuestion) -> None:
     """Let each respondent read the choices in an order of their own, where the form does."""
     last = one.source.keeps_last
     if last is None:
@@ -189,7 +189,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9_-]+", "_", text).strip("_")[:NAME_LENGTH]
 
 
-def _line(text: str, longest: int, one: Made, what: str) -> str:
+def _line(text: str, longest: int, one: DraftQuestion, what: str) -> str:
     line = plain(text, longest)
     if line.endswith("…") and len(text) > longest:
         one.undecided.append(f"{what} is cut to {longest} characters: write it shorter.")
@@ -198,7 +198,7 @@ def _line(text: str, longest: int, one: Made, what: str) -> str:
     return line
 
 
-def _choices(one: Made, languages: Languages) -> None:
+def _choices(one: DraftQuestion, languages: Languages) -> None:
     source = one.source
     labels = [languages.text(choice.words) or choice.code for choice in source.choices]
     if not all(choice.words for choice in source.choices):
@@ -231,7 +231,7 @@ def _choices(one: Made, languages: Languages) -> None:
         }
 
 
-def _apart(labels: Sequence[str], one: Made, *, told: bool) -> list[str]:
+def _apart(labels: Sequence[str], one: DraftQuestion, *, told: bool) -> list[str]:
     """Return labels that a reader can tell apart; the code stands beside those that look alike."""
     texts = [plain(label, CATEGORY_LENGTH) or one.codes[at] for at, label in enumerate(labels)]
     cut = any(len(label) > CATEGORY_LENGTH for label in labels)
@@ -251,7 +251,7 @@ def _apart(labels: Sequence[str], one: Made, *, told: bool) -> list[str]:
     ]
 
 
-def _number(one: Made) -> None:
+def _number(one: DraftQuestion) -> None:
     source = one.source
     low = None if source.low is None else math.ceil(source.low)
     high = None if source.high is None else math.floor(source.high)
@@ -271,7 +271,7 @@ def _number(one: Made) -> None:
         one.attribute["number"] = {"low": low, "high": high}
 
 
-def _missing(one: Made, languages: Languages) -> None:
+def _missing(one: DraftQuestion, languages: Languages) -> None:
     """Add the category of those who skip a question that the form lets them skip."""
     own = languages.own.partition("-")[0]
     taken = {looks(label) for label in one.attribute.get("categories", ())}
@@ -291,10 +291,12 @@ class DraftEntry:
 
     attribute: Members
     translations: dict[str, dict[str, Members]]
-    questions: tuple[Made, ...]
+    questions: tuple[DraftQuestion, ...]
 
 
-def entries_of(kept: Sequence[Made], languages: Languages, names: set[str]) -> list[DraftEntry]:
+def entries_of(
+    kept: Sequence[DraftQuestion], languages: Languages, names: set[str]
+) -> list[DraftEntry]:
     """Return an entry for each question, and one for rows of a table that share their answers.
 
     Names of matrices are added to those that are taken.
@@ -316,9 +318,9 @@ def entries_of(kept: Sequence[Made], languages: Languages, names: set[str]) -> l
     return found
 
 
-def _sharing(rows: Sequence[Made]) -> list[list[Made]]:
+def _sharing(rows: Sequence[DraftQuestion]) -> list[list[DraftQuestion]]:
     """Return neighbours that have in common what stands at their matrix."""
-    runs: list[list[Made]] = []
+    runs: list[list[DraftQuestion]] = []
     for one in rows:
         # A hint of a row's own parts no table.
         keys = ({*SHARED} - {"help"}) | {"range", "select", "number"}
@@ -330,16 +332,18 @@ def _sharing(rows: Sequence[Made]) -> list[list[Made]]:
     return runs
 
 
-def _told_apart(rows: Sequence[Made], languages: Languages) -> bool:
+def _told_apart(rows: Sequence[DraftQuestion], languages: Languages) -> bool:
     texts = {looks(_row(one, languages)) for one in rows}
     return len(texts) == len(rows) and "select" not in rows[0].attribute
 
 
-def _row(one: Made, languages: Languages) -> str:
+def _row(one: DraftQuestion, languages: Languages) -> str:
     return languages.fitted(languages.text(one.source.row) or one.source.name, QUESTION_LENGTH)
 
 
-def _table_help(rows: Sequence[Made], table: Table, languages: Languages) -> dict[str | None, str]:
+def _table_help(
+    rows: Sequence[DraftQuestion], table: Table, languages: Languages
+) -> dict[str | None, str]:
     """Return the help text of a table, or what all of its rows say, by language; None: the own."""
     words = table.help or rows[0].source.help
     own = languages.text(words)
@@ -351,13 +355,15 @@ def _table_help(rows: Sequence[Made], table: Table, languages: Languages) -> dic
     return texts
 
 
-def _alone(one: Made) -> DraftEntry:
+def _alone(one: DraftQuestion) -> DraftEntry:
     name = str(one.attribute["name"])
     texts = {tag: {name: words} for tag, words in one.translations.items() if words}
     return DraftEntry(one.attribute, texts, (one,))
 
 
-def _matrix(rows: Sequence[Made], table: Table, languages: Languages, name: str) -> DraftEntry:
+def _matrix(
+    rows: Sequence[DraftQuestion], table: Table, languages: Languages, name: str
+) -> DraftEntry:
     first = rows[0]
     entry: Members = {"name": name}
     asked = languages.text(table.words)

@@ -7,7 +7,7 @@ from pathlib import Path
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.importing.drafting import make_draft
 from hushpoll_shared.importing.questionnaire import Questionnaire
-from hushpoll_shared.importing.report import Imported
+from hushpoll_shared.importing.report import ImportedDraft
 from hushpoll_shared.importing.surveyjs import read_surveyjs
 from hushpoll_shared.importing.workbook import (
     MOST_BYTES,
@@ -20,7 +20,7 @@ from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.text import check_name
 
 
-def import_file(path: Path, *, survey: str | None = None) -> Imported:
+def import_file(path: Path, *, survey: str | None = None) -> ImportedDraft:
     """Return the draft and the report of an XLSForm (.xlsx, .xls, .csv) or of SurveyJS (.json).
 
     What is in the file tells the format, not its name. Without `survey` the form's own name is
@@ -30,7 +30,7 @@ def import_file(path: Path, *, survey: str | None = None) -> Imported:
         return import_bytes(file.read(MOST_BYTES + 1), name=path.name, survey=survey)
 
 
-def import_bytes(content: bytes, *, name: str, survey: str | None = None) -> Imported:
+def import_bytes(content: bytes, *, name: str, survey: str | None = None) -> ImportedDraft:
     """Return the draft and the report of a file's content and name; see :func:`import_file`."""
     if survey is not None:
         check_name(survey, field="survey")

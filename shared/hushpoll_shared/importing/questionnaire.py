@@ -89,7 +89,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedPart:
     """What of a file has no form here."""
 
     name: str
@@ -109,7 +109,7 @@ class Questionnaire:
     title: Words
     language: str | None
     """The file's own name of its main language; None if it names none."""
-    parts: tuple[Question | Dropped, ...]
+    parts: tuple[Question | DroppedPart, ...]
     """Each question, and whatever was dropped, in the file's order."""
     notes: tuple[str, ...] = ()
     """What concerns the whole file, as sentences."""

@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedDraft:
     """A draft, and what has become of each question of the file, in its order."""
 
     manifest: dict[str, Any]
@@ -77,7 +77,7 @@ class Imported:
         }
 
 
-def report_text(imported: Imported) -> str:
+def report_text(imported: ImportedDraft) -> str:
     """Return the report in lines of at most 80 columns, but for long names."""
     counts = imported.counts()
     total = len(imported.entries)

@@ -11,7 +11,7 @@ from hushpoll_shared.importing.form_members import FormMembers, Looks, listed
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
-    Dropped,
+    DroppedPart,
     Kind,
     Question,
     Questionnaire,
@@ -90,7 +90,7 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
             "give the JSON that SurveyJS Creator saves, or an XLSForm",
         )
     survey, left = FormMembers(document), _Left()
-    parts: list[Question | Dropped] = []
+    parts: list[Question | DroppedPart] = []
     for part in _parts(survey, _Around(left), "", 0, name):
         parts.append(part)
         if len(parts) > MOST_PARTS:
@@ -117,7 +117,7 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
 
 def _parts(
     container: FormMembers, around: _Around, where: str, depth: int, name: str
-) -> Iterator[Question | Dropped]:
+) -> Iterator[Question | DroppedPart]:
     if depth > MOST_NESTED:
         raise refused(name, f"has panels nested more than {MOST_NESTED} deep", "take some away")
     for key in ("pages", "elements", "questions", "templateElements"):
@@ -125,7 +125,7 @@ def _parts(
         for number, element in enumerate(elements if isinstance(elements, list) else (), start=1):
             place = f"{where}, {key[:-1]} {number}" if where else f"{key[:-1]} {number}"
             if not isinstance(element, dict):
-                yield Dropped(place, place, "It is no object of a survey.")
+                yield DroppedPart(place, place, "It is no object of a survey.")
                 continue
             given = FormMembers(element)
             kind = given.get("type")
@@ -139,12 +139,12 @@ def _parts(
                     if kind == "paneldynamic"
                     else f"It stands in an element of the type {kind!r}, which is dropped."
                 )
-                yield Dropped(inner.name, inner.where, reason)
+                yield DroppedPart(inner.name, inner.where, reason)
 
 
 def _panel(
     given: FormMembers, around: _Around, where: str, depth: int, name: str
-) -> Iterator[Question | Dropped]:
+) -> Iterator[Question | DroppedPart]:
     """Return what stands on a page or in a panel; of itself it has a title and a condition."""
     title, described = words_of(given.get("title")), words_of(given.get("description"))
     condition, lost = _condition(given)
@@ -188,10 +188,10 @@ def _condition(given: FormMembers) -> tuple[Condition | None, tuple[str, ...]]:
 
 def _questions(
     given: FormMembers, kind: str, around: _Around, where: str
-) -> Iterator[Question | Dropped]:
+) -> Iterator[Question | DroppedPart]:
     name = given.get("name")
     if not isinstance(name, str) or not name:
-        yield Dropped(where, where, "It has no name; give it one.")
+        yield DroppedPart(where, where, "It has no name; give it one.")
         return
     condition, lost = _condition(given)
     undecided = [
@@ -228,11 +228,11 @@ def _yes(given: object) -> bool:
 
 def _with_notes(
     question: Question, given: FormMembers, kind: str, left: _Left
-) -> Question | Dropped:
+) -> Question | DroppedPart:
     """Return a question with all that is said of it; what no reader has read is named."""
     notes = [note for key, note in LEFT_OUT.items() if given.get(key)]
     made = _read(question, given, kind)
-    if isinstance(made, Dropped):
+    if isinstance(made, DroppedPart):
         return made
     notes += _checks(given)
     if given.get("commentText"):
@@ -283,7 +283,7 @@ def _number(given: object) -> float | None:
     return float(given)
 
 
-def _read(question: Question, given: FormMembers, kind: str) -> Question | Dropped:
+def _read(question: Question, given: FormMembers, kind: str) -> Question | DroppedPart:
     pictures = kind == "imagepicker"
     if kind in _CHOOSES_ONE or (pictures and not given.get("multiSelect")):
         return _choosing(question, given, pictures=pictures)
@@ -325,22 +325,22 @@ def _read(question: Question, given: FormMembers, kind: str) -> Question | Dropp
             return _whole_number(question, given, slider=False)
         if asked in ("date", "datetime-local", "month", "time", "week"):
             reason = "It asks for a date or a time; ask for a year or a period as a choice."
-            return Dropped(question.name, question.where, reason)
-        return Dropped(question.name, question.where, FREE_TEXT)
+            return DroppedPart(question.name, question.where, reason)
+        return DroppedPart(question.name, question.where, FREE_TEXT)
     if kind == "slider":
         reason = "It asks for two numbers at once; ask a question for each."
-        return Dropped(question.name, question.where, reason)
+        return DroppedPart(question.name, question.where, reason)
     reason = DROPPED.get(kind, f"Its type {kind!r} has no form here.")
-    return Dropped(question.name, question.where, reason)
+    return DroppedPart(question.name, question.where, reason)
 
 
 def _choosing(
     question: Question, given: FormMembers, *, pictures: bool = False
-) -> Question | Dropped:
+) -> Question | DroppedPart:
     for key in ("choicesByUrl", "choicesFromQuestion"):
         if given.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
-            return Dropped(question.name, question.where, reason)
+            return DroppedPart(question.name, question.where, reason)
     choices, doubtful = _choices(given.get("choices"), pictures=pictures)
     counted = _counted(given)
     if choices and counted:
@@ -471,7 +471,9 @@ def _whole_number(question: Question, given: FormMembers, *, slider: bool) -> Qu
     return replace(question, kind=Kind.WHOLE, low=low, high=high, notes=tuple(notes))
 
 
-def _matrix(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | Dropped]:
+def _matrix(
+    question: Question, given: FormMembers, left: _Left
+) -> Iterator[Question | DroppedPart]:
     """Return the rows of a matrix as questions of one table."""
     rows, of_rows = _choices(given.get("rows"))
     columns, of_columns = _choices(given.get("columns"))
@@ -479,7 +481,7 @@ def _matrix(question: Question, given: FormMembers, left: _Left) -> Iterator[Que
     many = given.get("cellType") == "checkbox"
     required = _yes(given.get("isAllRowRequired")) or _yes(given.get("eachRowRequired"))
     if not rows:
-        yield Dropped(question.name, question.where, "It has no rows.")
+        yield DroppedPart(question.name, question.where, "It has no rows.")
         return
     left.notes += [f"Of {what}: {note}" for note in (*of_rows, *of_columns, *_of_table(given))]
     for row in rows:
@@ -510,7 +512,7 @@ def _of_table(given: FormMembers) -> list[str]:
     return [note for key, note in LEFT_OUT.items() if given.get(key)] + _checks(given)
 
 
-def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | Dropped]:
+def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | DroppedPart]:
     """Return the cells of a matrix of several columns: each column is a table of its rows."""
     columns = [
         one for one in given.objects("columns") if isinstance(one.get("name"), str | int | float)
@@ -518,7 +520,9 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     rows, of_rows = _choices(given.get("rows"))
     what = f"the matrix {show(question.name)} ({question.where})"
     if not rows or not columns:
-        yield Dropped(question.name, question.where, "It has no rows, or no columns with a name.")
+        yield DroppedPart(
+            question.name, question.where, "It has no rows, or no columns with a name."
+        )
         return
     lost = [
         note
@@ -562,12 +566,12 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     left.of(what, given)
 
 
-def _items(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | Dropped]:
+def _items(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | DroppedPart]:
     """Return the fields of a question of several texts; those of numbers are questions."""
     items = given.objects("items")
     what = f"the question {show(question.name)} ({question.where})"
     if not items:
-        yield Dropped(question.name, question.where, FREE_TEXT)
+        yield DroppedPart(question.name, question.where, FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
     left.notes += [f"Of {what}: {one}" for one in _of_table(given)]

@@ -25,14 +25,14 @@ from hushpoll_shared.queries.parts import (
     since_version,
 )
 from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 CHANGE: Final = (
-    Shown("before", lambda row: f"{row.before.value:.4f}"),
-    Shown("after", lambda row: f"{row.after.value:.4f}"),
-    Shown("change", lambda row: f"{row.difference.value:+.4f}"),
-    Shown(LEVEL, lambda row: f"{row.difference.lower:+.4f} to {row.difference.upper:+.4f}"),
+    TextColumn("before", lambda row: f"{row.before.value:.4f}"),
+    TextColumn("after", lambda row: f"{row.after.value:.4f}"),
+    TextColumn("change", lambda row: f"{row.difference.value:+.4f}"),
+    TextColumn(LEVEL, lambda row: f"{row.difference.lower:+.4f} to {row.difference.upper:+.4f}"),
 )
 
 

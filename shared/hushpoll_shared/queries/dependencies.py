@@ -17,12 +17,12 @@ from hushpoll_shared.queries.independence import (
     p_in_words,
 )
 from hushpoll_shared.querying.query import Query, parameter
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 
 TESTS: Final = (
-    Shown("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
-    Shown("adjusted p", lambda row: f"{row.adjusted_p_value:.2g}"),
-    Shown("conclusion", lambda row: str(row.conclusion)),
+    TextColumn("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
+    TextColumn("adjusted p", lambda row: f"{row.adjusted_p_value:.2g}"),
+    TextColumn("conclusion", lambda row: str(row.conclusion)),
 )
 
 

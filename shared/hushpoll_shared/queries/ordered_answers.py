@@ -24,7 +24,7 @@ from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
 from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
@@ -51,9 +51,9 @@ ANYWHERE: Final = "cannot be told"
 """Stands for a quantile whose interval is the whole scale."""
 
 
-def _quantile_or(cell: Shown, text: Callable[[QuantileEstimate], str]) -> Shown:
+def _quantile_or(cell: TextColumn, text: Callable[[QuantileEstimate], str]) -> TextColumn:
     """Return a column of estimates that has quantiles too, which have no standard error."""
-    return Shown(
+    return TextColumn(
         cell.heading,
         lambda row: text(row) if isinstance(row, QuantileEstimate) else cell.cell(row),
     )
@@ -113,7 +113,7 @@ def could_be_any(lower: float | None, upper: float | None, scale: Iterable[Score
     return lower is not None and upper is not None and lower <= low and upper >= high
 
 
-def _columns(scale: Sequence[ScoreRow]) -> tuple[Shown, ...]:
+def _columns(scale: Sequence[ScoreRow]) -> tuple[TextColumn, ...]:
     """Return the columns of estimates and quantiles on a scale."""
 
     def value(row: QuantileEstimate) -> str:

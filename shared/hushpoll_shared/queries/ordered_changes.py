@@ -38,7 +38,7 @@ from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
 from hushpoll_shared.querying.query import Query, confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 
@@ -75,10 +75,10 @@ def _signed(row: StatisticChange) -> str:
 
 
 CHANGE: Final = (
-    Shown("before", lambda row: estimate_cell(row.before) or UNKNOWN),
-    Shown("after", lambda row: estimate_cell(row.after) or UNKNOWN),
-    Shown("change", _signed),
-    Shown(LEVEL, lambda row: limits_cell(row.difference)),
+    TextColumn("before", lambda row: estimate_cell(row.before) or UNKNOWN),
+    TextColumn("after", lambda row: estimate_cell(row.after) or UNKNOWN),
+    TextColumn("change", _signed),
+    TextColumn(LEVEL, lambda row: limits_cell(row.difference)),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal
 from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.querying.query import parameter
-from hushpoll_shared.querying.result import Shown, member
+from hushpoll_shared.querying.result import TextColumn, member
 from hushpoll_shared.spelling.intervals import how_to_read
 
 Bound = Literal["bounded", "no lower bound", "no upper bound", "no bound"]
@@ -74,9 +74,9 @@ LEVEL: Final = "{level} % interval"
 ERROR: Final = "std. error"
 
 ESTIMATE: Final = (
-    Shown("estimate", estimate_cell),
-    Shown(ERROR, error_cell),
-    Shown(LEVEL, limits_cell),
+    TextColumn("estimate", estimate_cell),
+    TextColumn(ERROR, error_cell),
+    TextColumn(LEVEL, limits_cell),
 )
 
 
@@ -169,9 +169,9 @@ def has_intervals(scale: Iterable[Score]) -> bool:
 
 
 FREQUENCY: Final = (
-    Shown("estimate", lambda row: f"{row.frequency:.4f}"),
-    Shown(ERROR, lambda row: f"{row.standard_error:.4f}"),
-    Shown(LEVEL, lambda row: f"{row.lower:.4f} to {row.upper:.4f}"),
+    TextColumn("estimate", lambda row: f"{row.frequency:.4f}"),
+    TextColumn(ERROR, lambda row: f"{row.standard_error:.4f}"),
+    TextColumn(LEVEL, lambda row: f"{row.lower:.4f} to {row.upper:.4f}"),
 )
 
 

@@ -15,11 +15,11 @@ from hushpoll_shared.queries.parts import (
     with_reports,
 )
 from hushpoll_shared.querying.query import Query, confidence, parameter
-from hushpoll_shared.querying.result import Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"
-FREQUENCY_TOGETHER: Final = (*FREQUENCY[:2], Shown(TOGETHER, FREQUENCY[2].cell))
+FREQUENCY_TOGETHER: Final = (*FREQUENCY[:2], TextColumn(TOGETHER, FREQUENCY[2].cell))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,7 +23,7 @@ from hushpoll_shared.queries.parts import (
 )
 from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
 from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, Tells, member
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
@@ -35,9 +35,9 @@ def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
 SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
 MEANS: Final = (
-    Shown("mean", ESTIMATE[0].cell),
+    TextColumn("mean", ESTIMATE[0].cell),
     ESTIMATE[1],
-    Shown(TOGETHER, ESTIMATE[2].cell),
+    TextColumn(TOGETHER, ESTIMATE[2].cell),
 )
 
 

@@ -49,7 +49,7 @@ class Tells:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TextColumn:
     """A column of a section's text: its heading, where ``{level}`` is the confidence, and cells."""
 
     heading: str
@@ -79,7 +79,7 @@ class Section:
     title: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     """The headings of what names a row, each with the member that has it."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[TextColumn, ...] = ()
     """The numbers; a section without is in table files alone."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Columns that stand first in a table file, each with the member that has it. A column without

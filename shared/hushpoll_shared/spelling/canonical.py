@@ -94,9 +94,11 @@ def _meant(key: object, allowed: frozenset[str]) -> str | None:
     # a manifest may be hostile: looking for a likeness takes time quadratic in the key's length
     if not isinstance(key, str) or len(key) > _LONGEST_MEANT:
         return None
-    from hushpoll_shared.spelling.nearest import meant  # not needed for a manifest without faults
+    from hushpoll_shared.spelling.nearest import (
+        nearest_name,  # not needed for a manifest without faults
+    )
 
-    return meant(key, sorted(allowed))
+    return nearest_name(key, sorted(allowed))
 
 
 def check_keys(

@@ -112,7 +112,7 @@ def closest(tag: str, offered: Sequence[str]) -> str | None:
     return None if best is None else best[1]
 
 
-def chosen(
+def reader_language(
     wanted: Iterable[tuple[str, float]], offered: Sequence[str], own: str | None = None
 ) -> str | None:
     """Return the language that a reader gets.

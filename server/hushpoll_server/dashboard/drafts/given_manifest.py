@@ -14,7 +14,7 @@ from flask import request
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
 from hushpoll_shared.importing.formats import import_bytes
-from hushpoll_shared.importing.report import Imported
+from hushpoll_shared.importing.report import ImportedDraft
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.reading.text_files import text_of
 from hushpoll_shared.reading.yaml_reader import parse_yaml
@@ -69,7 +69,7 @@ def given_manifest() -> dict[str, object]:
     return manifest
 
 
-def given_questionnaire() -> Imported:
+def given_questionnaire() -> ImportedDraft:
     """Return the draft of the form's file, an XLSForm or a survey of SurveyJS, and its report.
 
     Raises
