@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from hushpoll_server.dashboard.forms import ask_for
-from hushpoll_server.dashboard.frame import finished, member, page, see
+from hushpoll_server.dashboard.frame import finished, member, page
 from hushpoll_server.dashboard.surveys import of_survey, survey
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -30,7 +30,7 @@ def replace_origins(row: VersionRow) -> Response:
     parts.actions.record(
         member().actor, "replaced-origins", survey=row.name, subject=str(len(origins))
     )
-    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="origins"))
+    return back_to(row, "survey", anchor="origins")
 
 
 @takes("/tokens", Role.EDITOR, survey)
@@ -88,9 +88,9 @@ def delete_records(row: VersionRow) -> Response:
         )
     parts = services()
     # Before the deletion, so that none is without its line.
-    parts.actions.record(member().actor, "deleted-records", survey=row.name, version=row.version)
+    note_act(row, "deleted-records")
     parts.retention.delete(row)
-    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="records"))
+    return back_to(row, "survey", anchor="records")
 
 
 INVITATION: Final = "invitation"
@@ -120,13 +120,7 @@ def issue_invitations(row: VersionRow) -> Response:
     parts = services()
     parts.invitations.check_invited(row)
     codes = parts.invitations.issue(row, count_in_form("invitations"))
-    parts.actions.record(
-        member().actor,
-        "issued-invitations",
-        survey=row.name,
-        version=row.version,
-        subject=str(len(codes)),
-    )
+    note_act(row, "issued-invitations", str(len(codes)))
     return links_file(row, "invitation", codes)
 
 
@@ -147,7 +141,7 @@ def invite_people(row: VersionRow) -> Response:
     )
     asked: JsonObject = {"people": [dict(person.to_dict()) for person in people]}
     ask_for(row, "invite", {**asked, "texts": _as_json(texts)})
-    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+    return back_to(row, "survey_jobs")
 
 
 @takes("/invitations/reminders", Role.EDITOR, invitations)
@@ -158,7 +152,7 @@ def remind_people(row: VersionRow) -> Response:
     if request.form.get("what") == "preview":
         return _previewed(row, texts, reminder=True)
     ask_for(row, "remind", {"texts": _as_json(texts)})
-    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+    return back_to(row, "survey_jobs")
 
 
 def _shown(row: VersionRow, form: str | None, previews: list[MailPreview]) -> Response:

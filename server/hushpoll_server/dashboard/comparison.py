@@ -14,22 +14,22 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.differences import differences_chart
 from hushpoll_server.charts.rows import Difference
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, told
-from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms import OF_VALUES, Fault
+from hushpoll_server.dashboard.figures import download, drawn
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
+    chosen_confidence,
     member,
     page,
 )
 from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import (
-    NOTHING_YET,
+    Outcome,
     answered,
     asked_of,
+    fault_in_questions,
     lead_by_words,
     of_survey,
-    refusal_in_questions,
+    outcome_of,
 )
 from hushpoll_server.dashboard.version_pages import reached, shows
 from hushpoll_server.errors import Refused
@@ -91,30 +91,22 @@ class _Comparison(TypedDict):
 def comparison(row: VersionRow) -> Response:
     """Compare the answers to one question, or let the user choose what with."""
     chosen, choices = _chosen(row)
-    answer, chart, refusal, fault = None, None, None, None
+    found = Outcome[_Comparison]()
     if chosen["beside"]:
-        try:
-            answer = _answer(row, chosen)
-            chart = _chart(answer, row, chosen, choices)
-        except InvalidParameter as error:
-            field = _FIELDS.get(error.field or "", error.field or "")
-            fault = Fault((field,), refusal_in_questions(error, asked_of(row)))
-        except Refused as error:
-            if error.code not in NOTHING_YET:
-                raise
-            refusal = error
+        found = outcome_of(
+            lambda: _answer(row, chosen), lambda error: fault_in_questions(row, error, _FIELDS)
+        )
+    answer = found.answer
     return page(
         "comparison.html",
-        200 if fault is None else OF_VALUES,
+        found.status,
         **of_survey(row, "comparison"),
         chosen=chosen,
         choices=choices,
-        confidences=CONFIDENCES,
-        refusal=refusal,
-        fault=fault,
+        refusal=found.refusal,
+        fault=found.fault,
         answer=answer,
-        chart=chart,
-        svg=None if chart is None else inline(chart, "shows"),
+        **drawn(None if answer is None else _chart(answer, row, chosen, choices)),
     )
 
 
@@ -129,10 +121,7 @@ def comparison_file(row: VersionRow, form: str) -> Response:
     if chart is None:
         raise Refused("not-found", "the reports cannot tell any of these differences")
     table = table_of(answer["statistic"], answer["document"])
-    published = services().surveys.published(row)
-    return download(
-        form, f"{row.name}-{row.version}-{chosen['of']}-compared", chart, table, published
-    )
+    return download(row, form, f"{chosen['of']}-compared", chart, table)
 
 
 def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
@@ -156,7 +145,7 @@ def _chosen(row: VersionRow) -> tuple[dict[str, str], dict[str, Any]]:
     # The form still carries what was chosen for the question before.
     same = request.args.get("beside") == f"{GROUPS}{of}"
     beside = "" if same else choice("beside", ["", *groups, *waves])
-    chosen = {"of": of, "beside": beside, "confidence": choice("confidence", CONFIDENCES, "0.95")}
+    chosen = {"of": of, "beside": beside, "confidence": chosen_confidence()}
     categories: tuple[str, ...] = ()
     if beside in groups:
         categories = published.attribute(groups[beside]).domain

@@ -22,11 +22,10 @@ from hushpoll_server.charts.specifications import (
     cross_table_chart,
     told,
 )
-from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.figures import download, drawn
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
-    member,
+    chosen_confidence,
     page,
 )
 from hushpoll_server.dashboard.questions import labels_of
@@ -39,7 +38,7 @@ from hushpoll_server.dashboard.surveys import (
     refusal_in_questions,
     seen,
 )
-from hushpoll_server.dashboard.version_pages import shows
+from hushpoll_server.dashboard.version_pages import note_look, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -77,23 +76,10 @@ C = TypeVar("C", bound=Cell)
 @shows("/cross-tables", Role.READER)
 def cross_tables(row: VersionRow) -> Response:
     """Show the joint shares of two questions, or let the user choose them."""
-    parts = services()
     published = asked_of(row)
-    names = [attribute.name for attribute in published.attributes]
-    a = choice("a", names)
-    b = choice("b", names, next((name for name in names if name != a), a))
-    chosen = {
-        "a": a,
-        "b": b,
-        "share": choice("share", SHARES),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
-    }
-    labels = labels_of(published)
-    frame = of_survey(row, "cross-tables") | {
-        "chosen": chosen,
-        "confidences": CONFIDENCES,
-        "shares": SHARES,
-    }
+    chosen, labels = _chosen(published), labels_of(published)
+    a, b = chosen["a"], chosen["b"]
+    frame = of_survey(row, "cross-tables") | {"chosen": chosen, "shares": SHARES}
     frame |= {"titles": labels, "sides": labels.items()}
     if a == b:
         return page("cross_tables.html", **frame, refusal=None, withheld=None, table=None)
@@ -104,10 +90,7 @@ def cross_tables(row: VersionRow) -> Response:
         return page("cross_tables.html", **frame, refusal=None, withheld=withheld, table=None)
     except Refused as refusal:
         return nothing_yet("cross_tables.html", frame, refusal)
-    independence = None
-    if is_tested(published, a, b):
-        query = Independence(a=a, b=b, alpha=ALPHA)
-        independence = parts.analysis.result(row, query, may_export=may_export(row))
+    independence = _independence(row, published, chosen)
     title = _title(table, independence)
     chart = _heat_map(chosen, table, published, title)
     table["cut"] = cut_words(cell for cell in table["cells"] if cell["frequency"] is not None)
@@ -117,12 +100,11 @@ def cross_tables(row: VersionRow) -> Response:
         refusal=None,
         withheld=None,
         table=table,
-        chart=chart,
-        svg=inline(chart, "shows"),
+        **drawn(chart),
         grid=grid(table["cells"]),
         title=title,
         independence=None if independence is None else independence.to_dict(),
-        more={name: labels[name] for name in names if name not in (a, b)},
+        more={name: text for name, text in labels.items() if name not in (a, b)},
         three_way=_tables(row),
         most=MOST_CELLS_A_SIDE,
     )
@@ -132,27 +114,41 @@ def cross_tables(row: VersionRow) -> Response:
 def cross_table_file(row: VersionRow, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
     published = asked_of(row)
-    names = [attribute.name for attribute in published.attributes]
-    chosen = {
-        "a": choice("a", names),
-        "b": choice("b", names),
-        "share": choice("share", SHARES),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
-    }
+    chosen = _chosen(published)
     table = _table(row, chosen)
     share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
-    file_name = f"{row.name}-{row.version}-{chosen['a']}-{chosen['b']}{share}"
+    what = f"{chosen['a']}-{chosen['b']}{share}"
     if chosen["share"] == "all":
         shown = table_of("cross-table", table)
     else:
         shown = _table_within(table, chosen["a"], chosen["b"])
         shown = shown.with_methods({"shares": SHARES[chosen["share"]]})
-    independence = None
-    if is_tested(published, chosen["a"], chosen["b"]):
-        query = Independence(a=chosen["a"], b=chosen["b"], alpha=ALPHA)
-        independence = services().analysis.result(row, query, may_export=may_export(row))
+    independence = _independence(row, published, chosen)
     chart = _heat_map(chosen, table, published, _title(table, independence))
-    return download(form, file_name, chart, shown, published)
+    return download(row, form, what, chart, shown)
+
+
+def _chosen(published: Published) -> dict[str, str]:
+    """Return what the address chooses: two questions, of which the shares are, the confidence."""
+    names = [attribute.name for attribute in published.attributes]
+    a = choice("a", names)
+    return {
+        "a": a,
+        "b": choice("b", names, next((name for name in names if name != a), a)),
+        "share": choice("share", SHARES),
+        "confidence": chosen_confidence(),
+    }
+
+
+def _independence(
+    row: VersionRow, published: Published, chosen: Mapping[str, str]
+) -> OutcomeOfTest | None:
+    """Return the test of the two questions; None where they depend on each other by design."""
+    a, b = chosen["a"], chosen["b"]
+    if not is_tested(published, a, b):
+        return None
+    query = Independence(a=a, b=b, alpha=ALPHA)
+    return services().analysis.result(row, query, may_export=may_export(row))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +203,7 @@ def _table(
         about, whole = parts.analysis.table(
             row, a, b, confidence=confidence, may_export=may_export(row)
         )
-        parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
+        note_look(row, "cross-tables")
         if most is None:
             return replace(whole.result(), about=about).to_dict()
         return {
@@ -337,8 +333,7 @@ def joint_table(row: VersionRow, job_id: str) -> Response:
         job_id=job_id,
         answer=answer,
         part=part,
-        chart=chart,
-        svg=inline(chart, "shows"),
+        **drawn(chart),
         grid=grid(part["cells"]),
         most=MOST_CELLS_A_SIDE,
     )
@@ -348,14 +343,8 @@ def joint_table(row: VersionRow, job_id: str) -> Response:
 def joint_table_file(row: VersionRow, job_id: str, form: str) -> Response:
     """Return the heat map of a part of a table, or all of the table, as a file."""
     answer = _answer_of_job(row, job_id)
-    names = "-".join(answer["attributes"])
-    return download(
-        form,
-        f"{row.name}-{row.version}-{names}",
-        _chart_of_part(_part(answer), row),
-        table_of("joint-table", answer),
-        services().surveys.published(row),
-    )
+    chart, table = _chart_of_part(_part(answer), row), table_of("joint-table", answer)
+    return download(row, form, "-".join(answer["attributes"]), chart, table)
 
 
 def _answer_of_job(row: VersionRow, job_id: str) -> dict[str, Any]:
@@ -371,7 +360,7 @@ def _answer_of_job(row: VersionRow, job_id: str) -> dict[str, Any]:
         withheld = groups.why_not_kept(answer["attributes"], complete=complete)
         if withheld:
             raise Refused("forbidden", withheld)
-    parts.actions.looked(member().actor, "joint-tables", row.name, row.version)
+    note_look(row, "joint-tables")
     return answer
 
 

@@ -20,8 +20,8 @@ from hushpoll_server.charts.specifications import (
 )
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
+    chosen_confidence,
     page,
 )
 from hushpoll_server.dashboard.questions import (
@@ -96,23 +96,8 @@ def over_versions(
 ) -> OverVersions | None:
     """Return one number of a question in each version that asks it with the same answers.
 
-    Parameters
-    ----------
-    row : VersionRow
-        The version that is looked at.
-    own : mapping
-        The share of an answer, or the mean, of that version.
-    n : int
-        How many answered it there.
-    confidence : float
-        Of each interval.
-    ends : (float, float), optional
-        Of the scale of a mean, the lower first.
-
-    Returns
-    -------
-    OverVersions or None
-        None where fewer than two versions can tell it.
+    It is None where fewer than two can tell it. `own` is the share or mean of this one, whose `n`
+    answered, and `ends` are those of the scale of a mean, the lower first.
     """
     others = [one for one in services().surveys.all() if one.name == row.name and one.id != row.id]
     waves = waves_of(
@@ -135,7 +120,6 @@ ESTIMATORS: Final = tuple(
 # Of one page; the others have their tables, and a page of their own.
 MOST_CHARTS: Final = 8
 _CHOICES: Final[dict[str, object]] = {
-    "confidences": CONFIDENCES,
     "sorts": SORTS,
     "details": DETAILS,
     "estimators": ESTIMATORS,
@@ -227,17 +211,17 @@ def estimates_file(row: VersionRow, attribute: str, form: str) -> Response:
     for entry in gathered(answer["attributes"], published):
         if entry["name"] == attribute:
             figure = _figure(entry, answer, chosen, published)
-            name = f"{row.name}-{row.version}-{attribute}"
+            what = attribute
             if chosen["among"]:
                 if figure["chart"] is None:
                     raise Refused("not-found", "the reports cannot tell any of these shares")
-                name = f"{name}-among-{chosen['among']}"
+                what = f"{attribute}-among-{chosen['among']}"
                 table = table_among(document)
             else:
                 _show_as_numbers(figure, row, published, answer["n"], chosen)
                 shown = {**answer, "attributes": [{**entry, "categories": figure["rows"]}]}
                 table = table_of("estimates", shown)
-            return download(form, name, figure["chart"], table, published)
+            return download(row, form, what, figure["chart"], table)
     raise Refused("not-found", "this survey has no such question")
 
 
@@ -257,7 +241,7 @@ def _chosen(
         # Among a group there is no other estimator.
         "detail": choice("detail", DETAILS),
         "estimator": UNBIASED if chosen["among"] else choice("estimator", ESTIMATORS),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
+        "confidence": chosen_confidence(),
     }
     return chosen, groups
 

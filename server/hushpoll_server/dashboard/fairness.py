@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from hushpoll_server.charts.fairness import fairness_chart
 from hushpoll_server.charts.figures import fixed
@@ -16,16 +16,14 @@ from hushpoll_server.charts.specifications import Chart, told
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.forms import ask_for, given_in_form, learners_in_form
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
     member,
     page,
-    see,
 )
 from hushpoll_server.dashboard.jobs import delete_result
 from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -54,7 +52,7 @@ def fairness(row: VersionRow) -> Response:
     """List the audits of a version; an analyst has a form to start one."""
     parts = services()
     audits = [_without_what_is_withheld(row, one) for one in parts.audits.history(row)]
-    parts.actions.looked(member().actor, "audits", row.name, row.version)
+    note_look(row, "audits")
     return page(
         "fairness.html",
         **of_survey(row, "fairness"),
@@ -71,7 +69,7 @@ def fairness(row: VersionRow) -> Response:
 def ask_for_audit(row: VersionRow) -> Response:
     """Ask for an audit, which a worker does."""
     ask_for(row, "fairness", _chosen(row))
-    return see(url_for("dashboard.fairness", name=row.name, version=row.version))
+    return back_to(row, "fairness")
 
 
 @shows("/fairness/<audit_id>", Role.READER)
@@ -79,7 +77,7 @@ def audit(row: VersionRow, audit_id: str) -> Response:
     """Show what an audit found, and what follows from it."""
     parts = services()
     job, report, figure = _shown(row, audit_id)
-    parts.actions.looked(member().actor, "audits", row.name, row.version)
+    note_look(row, "audits")
     return page(
         "audit.html",
         **of_survey(row, "fairness"),
@@ -88,7 +86,7 @@ def audit(row: VersionRow, audit_id: str) -> Response:
         figure=figure,
         rates=rate_lines(report),
         metrics=METRICS,
-        inputs=INPUTS,
+        model_input=INPUTS,
         svg=inline(figure.chart, "shows") if figure.drawn else None,
     )
 
@@ -96,16 +94,11 @@ def audit(row: VersionRow, audit_id: str) -> Response:
 @shows("/fairness/<audit_id>/chart.<form>", Role.READER)
 def audit_file(row: VersionRow, audit_id: str, form: str) -> Response:
     """Return the chart of an audit, or all its numbers, as a file."""
-    parts = services()
     job, report, figure = _shown(row, audit_id)
-    parts.actions.record(
-        member().actor, "fetched-fairness", survey=row.name, version=row.version, subject=job.id
-    )
-    if not figure.drawn and form in ("svg", "png", "json"):
-        raise Refused("not-found", "this audit gives no number that could be drawn")
-    table = table_of("fairness", report)
-    file_name = f"{row.name}-{row.version}-fairness-{job.id[:8]}"
-    return download(form, file_name, figure.chart, table, parts.surveys.published(row))
+    note_act(row, "fetched-fairness", job.id)
+    chart = figure.chart if figure.drawn else None
+    what, table = f"fairness-{job.id[:8]}", table_of("fairness", report)
+    return download(row, form, what, chart, table, "this audit gives no number that could be drawn")
 
 
 @takes("/fairness/<audit_id>/delete", Role.ANALYST)
@@ -187,7 +180,6 @@ def _form(row: VersionRow) -> dict[str, Any]:
         "references": attributes.get(groups, []),
         "privileged": own.privileged if own is not None and own.attribute == groups else (),
         "inputs": INPUTS,
-        "confidences": CONFIDENCES,
     }
     return found
 

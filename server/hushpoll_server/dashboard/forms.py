@@ -45,24 +45,24 @@ from hushpoll_shared.wire.problems import PROBLEMS
 FAULT_ID: Final = "refused-fault"
 # Others are no matter of a field, such as that the user may not do this.
 OF_VALUES: Final = 422
+BUSY: Final = 503
 # Fields of the API that have another name in a form.
-_NAMES: Final = {"scopes": "scope", "attributes": "attribute", "cross": "rows"}
+_NAMES: Final = {
+    "scopes": "scope",
+    "attributes": "attribute",
+    "cross": "rows",
+    "manifest": "yaml",
+}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What was wrong with a form.
-
-    Attributes
-    ----------
-    fields : tuple of str
-        Names by which the field may go in the form; none if it is no field's fault.
-    words : str
-        A sentence.
-    """
+    """What was wrong with a form."""
 
     fields: tuple[str, ...]
+    """Names by which the field may go in the form; none if it is no field's fault."""
     words: str
+    """A sentence."""
 
 
 @dataclass
@@ -78,14 +78,8 @@ class Refusal:
 class Form:
     """What the fields of a form have: what was sent, or else their defaults.
 
-    Parameters
-    ----------
-    url : str
-        To which it is sent; empty for the page on which it stands, by GET.
-    sent : MultiDict, optional
-        The refused form's values. Passwords and files are never shown again.
-    fault : Fault, optional
-        It stands beside the first field of one of its names, or else at the form's beginning.
+    It is sent to `url`, or by GET to its own page. Passwords and files are never shown again, and a
+    fault stands beside the first field of one of its names, or else at the form's beginning.
     """
 
     def __init__(
@@ -99,10 +93,9 @@ class Form:
         """The attribute of parts that would be folded up, while there is a fault."""
         return Markup("") if self._fault is None else Markup(" open")
 
-    @property
-    def token(self) -> Markup:
-        """The hidden field by which the form is one of this session."""
-        value = signed_in().form_token if current_user.is_authenticated else ""
+    def token(self, given: str | None = None) -> Markup:
+        """Return the hidden field by which the form is one of this session, or has the token."""
+        value = given or (signed_in().form_token if current_user.is_authenticated else "")
         return Markup('<input type="hidden" name="{}" value="{}">').format(FORM_FIELD, value)
 
     def text(self, name: str, default: object = "") -> object:
@@ -154,13 +147,13 @@ def form_of(
 ) -> Form:
     """Return a form that a template declares.
 
-    `fixed` has the names and values of its buttons, which tell apart the forms that are sent to one
-    address; `fault` is that of a form by GET, of which the address says what it has.
+    `fixed` has names and values that tell apart the forms that are sent to one address; `fault` is
+    that of a form whose page was not made again for it.
     """
     refusal: Refusal | None = g.get("refusal")
     if refusal is None or not url or unquote(urlsplit(url).path) != refusal.path:
         return Form(url, None, fault)
-    if any(refusal.sent.get(name) != value for name, value in (fixed or {}).items()):
+    if any(refusal.sent.get(name, "") != value for name, value in (fixed or {}).items()):
         return Form(url)
     refusal.taken = True
     return Form(url, refusal.sent, refusal.fault)
@@ -181,13 +174,15 @@ def comes_back(shown: View) -> Callable[[View], View]:
                 return view(**arguments)
             except HushpollError as error:
                 status = PROBLEMS[error.code].status if isinstance(error, Refused) else OF_VALUES
-                if status != OF_VALUES:
+                if status not in (OF_VALUES, BUSY):
                     raise
                 wanted = {name: value for name, value in arguments.items() if name in taken}
                 answer = _again(shown, wanted, error)
                 if answer is None:
                     raise
                 answer.status_code = status
+                if isinstance(error, Refused) and error.retry_after is not None:
+                    answer.headers["Retry-After"] = str(error.retry_after)
                 return answer
 
         return sent
@@ -213,14 +208,7 @@ def _again(shown: View, arguments: dict[str, object], error: HushpollError) -> R
 
 
 def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
-    """Ask for a job in the name of the user of this request, by the parameters of its kind.
-
-    Raises
-    ------
-    Refused
-        ``invalid-request``, naming the field; what the kind's own check refuses, with
-        `InvalidParameter`.
-    """
+    """Ask for a job in the name of the user; refuses what its kind does, naming the field."""
     kind = KINDS[kind_name]
     try:
         given = body_of(kind.declared).model_validate(values).given()

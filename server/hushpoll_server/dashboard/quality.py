@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from flask import Response, url_for
+from flask import Response
 
 from hushpoll_server.charts.rows import RefusedDay
 from hushpoll_server.charts.specifications import Chart, refusals_chart
-from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.figures import download, drawn
 from hushpoll_server.dashboard.forms import ask_for
-from hushpoll_server.dashboard.frame import finished, member, page, see
+from hushpoll_server.dashboard.frame import page
 from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import may_export, of_survey
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
-from hushpoll_server.http.tables import table_file
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.results.quality import NOTHING
 from hushpoll_server.store.catalogue import VersionRow
@@ -40,7 +39,7 @@ def quality(row: VersionRow) -> Response:
     # First the estimates, for which what waits is sealed where results are immediate.
     fakes, refusal = _fakes(row)
     account = parts.quality.account(row)
-    parts.actions.looked(member().actor, "counts", row.name, row.version)
+    note_look(row, "counts")
     tests = parts.quality.shapes(row)
     done = next((job for job in tests if job.state == DONE), None)
     chart = _chart(account["refused_by_day"] or ())
@@ -48,8 +47,7 @@ def quality(row: VersionRow) -> Response:
         "quality.html",
         **of_survey(row, "quality"),
         account=account,
-        chart=chart,
-        svg=None if chart is None else inline(chart, "shows-refusals"),
+        **drawn(chart, "shows-refusals"),
         withheld=_why_no_days(row),
         tests=[parts.jobs.describe(job) for job in tests if job.state != DONE][:5],
         goes_on=sum(job.state in (QUEUED, RUNNING) for job in tests),
@@ -66,15 +64,14 @@ def quality(row: VersionRow) -> Response:
 def ask_for_shape(row: VersionRow) -> Response:
     """Ask for a test of the reports' shape, which a worker does."""
     ask_for(row, "shape", {})
-    return see(url_for("dashboard.quality", name=row.name, version=row.version))
+    return back_to(row, "quality")
 
 
 @shows("/quality/refusals.<form>", Role.READER)
 def refusals_file(row: VersionRow, form: str) -> Response:
     """Return the chart of refusals by day, or the numbers behind it, as a file."""
-    parts = services()
-    days = parts.quality.refused_by_day(row)
-    parts.actions.looked(member().actor, "counts", row.name, row.version)
+    days = services().quality.refused_by_day(row)
+    note_look(row, "counts")
     chart = _chart(days or ())
     if days is None or chart is None:
         raise Refused("not-found", "there are no refusals by day to download")
@@ -84,8 +81,7 @@ def refusals_file(row: VersionRow, form: str) -> Response:
         for outcome, number in {"duplicate": day["duplicate"], **day["rejected"]}.items()
     ]
     table = ResultTable.of("refusals by day", COLUMNS, entries, {"days": "UTC"})
-    file_name = f"{row.name}-{row.version}-refusals"
-    return download(form, file_name, chart, table, parts.surveys.published(row))
+    return download(row, form, "refusals", chart, table)
 
 
 @shows("/quality/shape/<job_id>.<form>", Role.READER)
@@ -96,11 +92,8 @@ def shape_file(row: VersionRow, job_id: str, form: str) -> Response:
     if job.version_id != row.id or form not in TABLE_FORMATS:
         raise Refused("not-found", "nothing is at this address")
     table = table_of("shape", parts.quality.shape(job))
-    parts.actions.record(
-        member().actor, "fetched-shape", survey=row.name, version=row.version, subject=job.id
-    )
-    file_name = f"{row.name}-{row.version}-shape"
-    return finished(table_file(form, file_name, table, parts.surveys.published(row)))
+    note_act(row, "fetched-shape", job.id)
+    return download(row, form, "shape", None, table)
 
 
 def _chart(days: Sequence[documents.RefusedDay]) -> Chart | None:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from hushpoll_analysis.query_results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.dashboard.forms import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     finished,
     member,
@@ -24,15 +23,16 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.questions import in_questions, labels_of, names_of
 from hushpoll_server.dashboard.surveys import (
-    NOTHING_YET,
+    Outcome,
     answered,
+    fault_in_questions,
     lead_by_words,
     may_export,
     of_survey,
-    refusal_in_questions,
+    outcome_of,
     seen,
 )
-from hushpoll_server.dashboard.version_pages import reached, shows
+from hushpoll_server.dashboard.version_pages import address_of, note_look, reached, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import json_response, services
 from hushpoll_server.http.tables import Format, result_answer, table_file
@@ -58,43 +58,27 @@ Options = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a form.
-
-    Attributes
-    ----------
-    name : str
-        Of the parameter.
-    label, means : str
-        What stands beside the field, and the sentence about it.
-    value : str
-        What the address has, or the default.
-    options : sequence of (str, str), optional
-        What is chosen from; None where it is typed.
-    required : bool
-        Whether there is no default.
-    form : str
-        How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text.
-    asks : bool
-        Whether they are questions.
-    several : tuple of str
-        The names that are chosen, where several may be; otherwise empty.
-    takes_several : bool
-        Whether several may be chosen.
-    number : {"", "decimal", "numeric"}
-        Which keys a telephone shows: of any number, of a whole one.
-    """
+    """A field of a form."""
 
     name: str
+    """Of the parameter."""
     label: str
     means: str
+    """The sentence about it."""
     value: str
+    """What the address has, or the default."""
     options: Options | None
+    """What is chosen from; None where it is typed."""
     asks: bool
+    """Whether the options are questions."""
     takes_several: bool
     several: tuple[str, ...]
+    """The names that are chosen, where several may be."""
     required: bool
     form: str
+    """How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text."""
     number: str
+    """Which keys a telephone shows: ``decimal``, ``numeric`` or none."""
 
 
 def texts_of(kind: type[Query[Any]]) -> dict[str, str]:
@@ -212,25 +196,14 @@ FORMS: Final[tuple[Format, ...]] = get_args(Format)
 def kinds_of_results(row: VersionRow) -> Response:
     """List what can be asked of a survey's records."""
     kinds = sorted(RESULTS, key=lambda kind: kind.result_type.title)
-    downloads = [
-        (
-            form.upper(),
-            url_for("dashboard.all_results_file", name=row.name, version=row.version, form=form),
-        )
-        for form in FORMS
-    ]
+    downloads = [(form.upper(), address_of(row, "all_results_file", form=form)) for form in FORMS]
     return page(
         "querying/results.html",
         **of_survey(row, "results"),
         kinds=kinds,
         downloads=downloads,
         codebooks=[
-            (
-                words,
-                url_for(
-                    "dashboard.codebook_of_survey", name=row.name, version=row.version, form=form
-                ),
-            )
+            (words, address_of(row, "codebook_of_survey", form=form))
             for words, form in (("Read it", "html"), ("Markdown", "md"), ("JSON", "json"))
         ],
     )
@@ -248,7 +221,7 @@ def all_results_file(row: VersionRow, form: str) -> Response:
 
     addresses = request.args.getlist("query")
     found = parts.analysis.tidy(row, addresses, require, may_export=may_export)
-    parts.actions.looked(member().actor, "tidy-results", row.name, row.version)
+    note_look(row, "tidy-results")
     file = f"{row.name}-{row.version}-results"
     if form == "json":
         answer = json_response(found.to_dict())
@@ -265,36 +238,28 @@ def result(row: VersionRow, query: str) -> Response:
     lead_by_words({one.name: questions for one in kind.parameters() if one.attribute})
     texts = texts_of(kind)
     to_choose = missing(kind, texts)
-    found: Result | None = None
-    refusal: Refused | None = None
-    fault: Fault | None = None
-    try:
-        if not to_choose:
-            asked = kind.of_texts(texts)
-            found = answered(row, asked, _before(row, asked))
-    except InvalidParameter as error:
-        fault = Fault((error.field or "",), refusal_in_questions(error, seen(row)))
-    except Refused as error:
-        if error.code not in NOTHING_YET:
-            raise
-        refusal = error
-    published = seen(row)
+    asking = Outcome[Result]()
+    if not to_choose:
+        asking = outcome_of(
+            lambda: _answer(row, kind, texts), lambda error: fault_in_questions(row, error)
+        )
+    found, published = asking.answer, seen(row)
     domain = None if found is None or found.where is None else domain_line(found.where)
     # A report is about all reports of one version.
     whole = found is not None and not kind.compares and domain is None
     address = kind.of_texts(texts).address() if whole else None
     return page(
         "querying/result.html",
-        200 if fault is None else OF_VALUES,
+        asking.status,
         **of_survey(row, "results"),
         kind=kind,
         fields=list(fields_of(kind, texts, published, _versions())),
         to_choose=to_choose,
-        refusal=refusal,
-        fault=fault,
+        refusal=asking.refusal,
+        fault=asking.fault,
         result=found,
         headline=None if found is None else headline_of(found) or _titled(found),
-        about=[] if found is None else list(asked.names()),
+        about=[] if found is None else list(kind.of_texts(texts).names()),
         domain=domain,
         stands_on=_stands_on(found),
         html=None
@@ -317,14 +282,20 @@ def result_file(row: VersionRow, query: str, form: str) -> Response:
     kind = _kind(query)
     if form not in FORMS:
         raise Refused("not-found", "nothing is at this address")
-    asked = kind.of_texts(texts_of(kind))
-    found = answered(row, asked, _before(row, asked))
+    found = _answer(row, kind, texts_of(kind))
     answer = result_answer(
         found, kind.file_name, form=form, published=services().surveys.published(row)
     )
     file = f"{row.name}-{row.version}-{kind.file_name}.{form}"
     answer.headers["Content-Disposition"] = f'attachment; filename="{file}"'
     return finished(answer)
+
+
+def _answer(row: VersionRow, kind: type[Query[Any]], texts: Mapping[str, str]) -> Result:
+    """Return the result of the query that the address spells."""
+    query = kind.of_texts(texts)
+    result: Result = answered(row, query, _before(row, query))
+    return result
 
 
 def _stands_on(found: Result | None) -> JsonObject | None:
@@ -340,9 +311,7 @@ def _titled(found: Result) -> str:
 def _file_address(
     row: VersionRow, kind: type[Query[Any]], form: str, texts: Mapping[str, str]
 ) -> str:
-    path = url_for(
-        "dashboard.result_file", name=row.name, version=row.version, query=kind.name, form=form
-    )
+    path = address_of(row, "result_file", query=kind.name, form=form)
     return "?".join(filter(None, (path, urlencode(texts))))
 
 
@@ -370,13 +339,7 @@ def _versions() -> dict[str, list[int]]:
 
 
 def _before(row: VersionRow, asked: Any) -> VersionRow | None:
-    """Return the version with which a query compares; None of one that does not.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is none, or the user may not see it.
-    """
+    """Return the version with which a query compares; refuses one that the user may not see."""
     if not asked.compares:
         return None
     name = asked.since_survey or row.name

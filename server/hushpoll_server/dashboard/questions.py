@@ -109,21 +109,12 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """The shares of a matrix's items below each other.
-
-    Attributes
-    ----------
-    name, question : str
-        The matrix's.
-    categories : tuple of str
-        The answers, in order.
-    rows : tuple of ItemRow
-        Of each item that is shown, in order.
-    """
+    """The shares of a matrix's items below each other."""
 
     name: str
     question: str
     categories: tuple[str, ...]
+    """The answers, in order."""
     rows: tuple[ItemRow, ...]
 
 

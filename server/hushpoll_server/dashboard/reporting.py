@@ -6,22 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
 from hushpoll_server.dashboard.estimates import ESTIMATORS
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     finished,
     member,
     page,
-    see,
 )
 from hushpoll_server.dashboard.questions import labels_of, named_by, names_of
 from hushpoll_server.dashboard.regressions import shown_of
 from hushpoll_server.dashboard.surveys import NOTHING_YET, may_export, of_survey, seen
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -104,7 +102,6 @@ def report(row: VersionRow) -> Response:
             one.name == row.name and one.version < row.version for one in parts.surveys.all()
         ),
         estimators=ESTIMATORS,
-        confidences=CONFIDENCES,
         forms=_FORMS,
         languages=LANGUAGE_NAMES,
         pairs=range(CROSS_TABLES),
@@ -139,7 +136,7 @@ def report_file(row: VersionRow) -> Response:
         language=request.args.get("language", ENGLISH),
     )
     file = parts.survey_reports.file(row, choices, form, may_export=export)
-    parts.actions.looked(member().actor, "report", row.name, row.version)
+    note_look(row, "report")
     answer = finished(Response(file.body, mimetype=file.media_type))
     if form == "html":
         answer.headers["Content-Security-Policy"] = _POLICY
@@ -173,8 +170,8 @@ def publish_results(row: VersionRow) -> Response:
         chosen["attributes"] = [one.name for one in published.perturbed] if so_far else []
     choices = parts.survey_reports.choices(row, may_export=False, **chosen)
     parts.public_results.publish(row, choices, actor=member().actor, so_far=so_far)
-    parts.actions.record(member().actor, "published-results", survey=row.name, version=row.version)
-    return see(url_for("dashboard.report", name=row.name, version=row.version) + "#public")
+    note_act(row, "published-results")
+    return back_to(row, "report", anchor="public")
 
 
 @takes("/public-results/take-back", Role.EDITOR)
@@ -182,8 +179,8 @@ def take_results_back(row: VersionRow) -> Response:
     """End the publication of results."""
     parts = services()
     parts.public_results.take_back(row)
-    parts.actions.record(member().actor, "took-results-back", survey=row.name, version=row.version)
-    return see(url_for("dashboard.report", name=row.name, version=row.version) + "#public")
+    note_act(row, "took-results-back")
+    return back_to(row, "report", anchor="public")
 
 
 def _warnings(row: VersionRow, choices: Mapping[str, object]) -> list[str]:
@@ -293,7 +290,7 @@ def codebook_of_survey(row: VersionRow, form: str) -> Response:
         raise Refused("not-found", f"there is no codebook as {show(form)}; choose html, md or json")
     parts = services()
     shares = parts.analysis.shares(row, may_export=may_export(row))
-    parts.actions.looked(member().actor, "codebook", row.name, row.version)
+    note_look(row, "codebook")
     document = codebooks.codebook(parts.surveys.published(row), shares)
     body = codebooks.codebook_file(document, form)
     answer = Response(body, mimetype=codebooks.MEDIA_TYPES[form])

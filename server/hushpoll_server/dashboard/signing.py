@@ -9,6 +9,7 @@ from flask_login import current_user, logout_user
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import CLIENT_HEADER
+from hushpoll_server.dashboard.forms import Fault
 from hushpoll_server.dashboard.frame import (
     COOKIE,
     FORM_COOKIE,
@@ -22,6 +23,7 @@ from hushpoll_server.dashboard.frame import (
     see,
     set_cookie,
     signed_in,
+    words_of_refusal,
 )
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -91,20 +93,20 @@ def change_password() -> Response:
             address=request.headers.get(CLIENT_HEADER),
         )
     except InvalidParameter as error:
-        return _account(422, fault=str(error))
+        return _account(422, Fault((error.field or "",), words_of_refusal(error)))
     except Refused as refusal:
         if refusal.code not in ("unauthorized", "rate-limited", "unavailable"):
             raise
-        fault = refusal.detail
+        fault = Fault((), words_of_refusal(refusal))
         if refusal.code == "unauthorized":
-            fault = "the current password is wrong; try again"
-        return _account(PROBLEMS[refusal.code].status, fault=fault)
+            fault = Fault(("current",), "The current password is wrong; try again.")
+        return _account(PROBLEMS[refusal.code].status, fault)
     answer = see(url_for("dashboard.account"))
     hand_session(answer, secret)
     return answer
 
 
-def _account(status: int = 200, *, fault: str | None = None) -> Response:
+def _account(status: int = 200, fault: Fault | None = None) -> Response:
     sessions = [
         {
             "id": row.id,

@@ -56,11 +56,6 @@ def shares_among(
 
     In the first, categories whose share the reports cannot tell have the frequency None and, as
     ``bound``, words that say so.
-
-    Raises
-    ------
-    Refused
-        If there is no release yet, or records are deleted.
     """
     attribute = published.attribute(chosen["attribute"])
     query = shares_in_groups(

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hushpoll_analysis.html import style_sheet
+from hushpoll_analysis.html import TEMPLATES, style_sheet
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.documents import ReportDocument
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
@@ -115,7 +115,7 @@ def render(template: str, title: str, **values: Any) -> str:
 @cache
 def _templates() -> Environment:
     templates = Environment(
-        loader=PackageLoader(__package__),
+        loader=ChoiceLoader([PackageLoader(__package__), FileSystemLoader(TEMPLATES)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -32,20 +32,12 @@ from hushpoll_shared.survey.published import Published
 def results_of(basis: Basis) -> dict[str, Any]:
     """Return every number of a report.
 
-    Parameters
-    ----------
-    basis : Basis
-        What it is made from.
-
-    Returns
-    -------
-    dict
-        ``estimates`` of the questions, as the API's route of that name has them; ``ordered``,
-        ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers
-        and where not everybody answers, of the unbiased estimator alone; ``cross_tables``;
-        ``groups``, for each of these the rows' question among the groups of the columns', or None;
-        ``audits`` as their jobs gave them; where there are some, ``results``, each with the address
-        of its ``query``, and ``regressions`` as their jobs gave them.
+    They are ``estimates`` of the questions, as the API's route of that name has them; ``ordered``,
+    ``bins`` of neighbouring numbers, and ``answered`` by question, where its labels are numbers and
+    where not everybody answers, of the unbiased estimator alone; ``cross_tables``; ``groups``, for
+    each of these the rows' question among the groups of the columns', or None; ``audits`` as their
+    jobs gave them; where there are some, ``results``, each with the address of its ``query``, and
+    ``regressions`` as their jobs gave them.
     """
     published, choices = basis.shown, basis.choices
     confidence = choices.confidence

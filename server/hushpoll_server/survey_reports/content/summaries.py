@@ -34,22 +34,13 @@ _MEANS: Final = {
 def beside_shares(
     summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return what stands beside a question's shares on a page or in a report.
+    """Return what stands beside a question's shares on a page or in a report; None of what is not.
 
-    Parameters
-    ----------
-    summary, answered : mapping or None
-        Ordered answers, and shares of those who answered, as the API gives them; None where the
-        question has none.
-
-    Returns
-    -------
-    dict
-        ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut, and
-        ``answered`` and ``asked``, the shares of the one question among those who answered, and of
-        a follow-up among those who were asked, each with its verdict as ``..._verdict`` and
-        as ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why
-        an estimate has no interval. None where there is nothing.
+    They are ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut,
+    and ``answered`` and ``asked``, the shares of the one question among those who answered, and of
+    a follow-up among those who were asked, each with its verdict as ``..._verdict`` and as
+    ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why an
+    estimate has no interval.
     """
     found: dict[str, Any] = dict.fromkeys(("summary", "answered", "assumption"))
     found |= {"summary_verdict": None, "summary_noisy": False, "summary_cut": False}

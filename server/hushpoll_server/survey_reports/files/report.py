@@ -18,15 +18,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 
 @dataclass(frozen=True)
 class Report:
-    """A report of one survey version, a function of its basis.
-
-    Parameters
-    ----------
-    basis : Basis
-        What it is made from.
-    draw : callable
-        Draws a chart; see `figures_of`.
-    """
+    """A report of one survey version, a function of its basis and of what draws its charts."""
 
     basis: Basis
     draw: Draw

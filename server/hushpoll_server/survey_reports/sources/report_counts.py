@@ -97,23 +97,15 @@ class ReportAnswers:
 
 @dataclass(frozen=True)
 class Needed:
-    """A source of counts that keeps the pairs that it was asked for.
-
-    Parameters
-    ----------
-    counts : Counts
-        Of all its questions.
-    count_pair, count_pairs : callable
-        Give the joint counts of two questions, in draws of those who answer both, and of all pairs.
-    joint : dict
-        By pair; those that a report has anyway, and those that were asked for.
-    """
+    """A source of counts that keeps the pairs that it was asked for."""
 
     published: Published
     counts: Counts
     count_pair: Callable[[str, str], JointCounts]
+    """Gives the joint counts of two questions, in draws of those who answer both."""
     count_pairs: Callable[[], PairCounts]
     joint: dict[tuple[str, str], JointCounts] = field(default_factory=dict)
+    """By pair; those that a report has anyway, and those that were asked for."""
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
         """Return the support counts, which a report has of all questions."""
@@ -142,13 +134,7 @@ class Needed:
         return self.pair(a, b)
 
     def within(self, domain: Domain) -> Source:
-        """Refuse: a report keeps no counts of a part of the reports.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
+        """Refuse: a report keeps no counts of a part of the reports."""
         raise InvalidParameter(
             f"results asks for the reports where {domain.words}, and a report is about all of "
             "them; leave out where",
@@ -160,13 +146,7 @@ class Needed:
         return ReportAnswers(self, tuple(names))
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
-        """Refuse: a report is made from counts alone.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
+        """Refuse: a report is made from counts alone."""
         raise InvalidParameter(
             f"results asks for {held.field} {held.value!r}, which reads the records themselves, "
             f"and a report is made from counts; choose another {held.field}",
