@@ -78,10 +78,10 @@ class KeptResultCalls(Calls):
 
     def model_card(self, model_id: str) -> JsonMembers:
         """Return a model's card; needs scope ``read``."""
-        found = object_of(self._transport.get("models", checked_job_id(model_id))).get("card")
-        if not isinstance(found, dict):
+        card = object_of(self._transport.get("models", checked_job_id(model_id))).get("card")
+        if not isinstance(card, dict):
             raise unexpected("card")
-        return found
+        return card
 
     def model_file(self, model_id: str, write: Callable[[bytes], object]) -> int:
         """Fetch a model, a ZIP, piece by piece; return its number of bytes; needs ``read``."""

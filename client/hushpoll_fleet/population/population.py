@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Self
 
-import numpy as np
-
 from hushpoll_fleet.population.distributions import (
     LARGEST_TABLE,
     Conditional,

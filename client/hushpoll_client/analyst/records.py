@@ -1,26 +1,21 @@
-"""Reports uploaded in batches, and what comes out: estimates, cross-tables, counts, records."""
+"""Records of a survey: reports uploaded in batches, their counts, the file of all, its deletion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hushpoll_client.analyst.calls import (
     Calls,
-    known,
+    as_document,
     object_of,
     survey_path,
     unexpected,
     version_path,
 )
-from hushpoll_shared.qualifying.domains import Where
-from hushpoll_shared.queries.cross_tables import CrossTable
-from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.canonical import canonical_json
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
-from hushpoll_shared.wire.documents import CodebookDocument, CountsDocument, DeletedRecords
+from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -41,8 +36,8 @@ class BulkReceipt:
     rejected: tuple[JsonObject, ...]
 
 
-class ResultCalls(Calls):
-    """Uploads batches, fetches results, and deletes records."""
+class RecordCalls(Calls):
+    """Uploads batches, counts and exports records, and deletes them."""
 
     def submit_bulk(self, name: str, body: bytes) -> BulkReceipt:
         """Upload one batch, the same bytes again until it is acknowledged or refused.
@@ -72,82 +67,9 @@ class ResultCalls(Calls):
             raise unexpected("objects in rejected")
         return BulkReceipt(accepted, duplicate, tuple(rejected))
 
-    def estimates(
-        self,
-        name: str,
-        version: int,
-        *,
-        confidence: float | None = None,
-        estimator: str | None = None,
-        where: Where | None = None,
-    ) -> JsonMembers:
-        """Fetch estimates of every attribute's categories.
-
-        Parameters
-        ----------
-        name, version
-            Which.
-        confidence : float, optional
-            Of the intervals; by default the server's, 0.95.
-        estimator : str, optional
-            Of :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS`; by default ``unbiased``, the only
-            one with an interval.
-        where : mapping, optional
-            By attribute, the categories of which a report has one; by default all reports.
-        """
-        asked = {"confidence": confidence, "estimator": estimator, "where": where}
-        return self._asked(name, version, Estimates, **asked)
-
     def counts(self, name: str, version: int) -> CountsDocument:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
         return self._fetched(CountsDocument, *version_path(name, version), "counts")
-
-    def cross_table(
-        self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
-    ) -> JsonMembers:
-        """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
-        return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
-
-    def tidy_results(
-        self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()
-    ) -> JsonMembers:
-        """Fetch the results of several queries as rows with the same members.
-
-        Parameters
-        ----------
-        name, version
-            Which.
-        queries : sequence of Query or str
-            Queries, or their addresses as `Query.address` gives them; by default all about the
-            whole survey or one question.
-
-        Returns
-        -------
-        dict
-            ``rows``, ``methods`` and ``left_out``;
-            :func:`hushpoll_shared.tidying.tidy_table` makes a table of it.
-        """
-        addresses = [one if isinstance(one, str) else one.address() for one in queries]
-        params = {"queries": " ".join(addresses)} if addresses else None
-        path = (*version_path(name, version), "tidy-results")
-        return object_of(self._transport.get(*path, params=params))
-
-    def codebook(self, name: str, version: int) -> CodebookDocument:
-        """Fetch every question in every language: how it was sent, and its shares."""
-        return self._fetched(CodebookDocument, *version_path(name, version), "codebook")
-
-    def codebook_file(
-        self, name: str, version: int, write: Callable[[bytes], object], *, format: str = "html"
-    ) -> int:
-        """Fetch the codebook piece by piece as a file, ``html``, ``md`` or ``json``.
-
-        Returns
-        -------
-        int
-            Bytes received.
-        """
-        path = (*version_path(name, version), "codebook")
-        return self._transport.download(*path, write=write, params={"format": format})
 
     def export(
         self,
@@ -209,4 +131,4 @@ class ResultCalls(Calls):
             ``deleted``, how many, and ``deleted_at``.
         """
         answer = self._transport.delete(*version_path(name, version), "records")
-        return known(DeletedRecords, object_of(answer))
+        return as_document(DeletedRecords, object_of(answer))
