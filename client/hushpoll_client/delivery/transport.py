@@ -215,7 +215,7 @@ class Transport:
 
         return self.attempts(ask, *path, patience=patience)
 
-    def get_survey(self, survey: str, version: int | None, *, patience: float) -> bytes:
+    def get_survey(self, survey: str, version: int | None, *, patience: float) -> Answer:
         """GET a published survey, without a token, again until `patience` is over.
 
         Raises
@@ -225,12 +225,12 @@ class Transport:
         """
         path = survey_path(survey) if version is None else version_path(survey, version)
 
-        def ask(hint: RetryHint) -> bytes:
+        def ask(hint: RetryHint) -> Answer:
             with _ours_or_later():
                 answer = self._once("GET", path, hint, token=False)
                 if not offers_manifest(answer.status, answer.media_type, answer.body):
                     raise not_ours(answer.status, answer.media_type)
-                return answer.body
+                return answer
 
         return self.attempts(ask, *path, method="GET", patience=patience)
 

@@ -27,6 +27,13 @@ Acknowledgement = Literal["accepted", "duplicate"]
 ACKNOWLEDGEMENTS: Final[dict[int, Acknowledgement]] = {201: "accepted", 200: "duplicate"}
 """What the server says of a report, by the status that it says it with."""
 
+SurveyState = Literal["scheduled", "open", "closing", "closed"]
+"""``closing`` takes the reports of devices that were offline, and asks nobody any more."""
+
+SURVEY_STATES: Final[tuple[SurveyState, ...]] = ("scheduled", "open", "closing", "closed")
+STATE_HEADER: Final = "Survey-State"
+"""Header of the survey that a new respondent answers: one of the states."""
+
 DEPTH: Final = 16
 """Nesting of an answer that is read; ours have less."""
 
