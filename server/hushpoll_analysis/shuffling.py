@@ -56,19 +56,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Randomizer:
-    """The parameters of a randomizer that the bound needs; p = q = `ratio`.
-
-    Attributes
-    ----------
-    ratio : Fraction
-        Bound of Pr[z | x]/Pr[z | x'] over all records z and answers; above 1.
-    distance : Fraction or float
-        Bound of the total variation distance of two answers' records, in (0, 1]; what exceeds
-        (ratio - 1)/(ratio + 1), which no two laws with this ratio do, counts as that.
-    """
+    """The parameters of a randomizer that the bound needs; p = q = `ratio`."""
 
     ratio: Fraction
+    """Bound of Pr[z | x]/Pr[z | x'] over all records z and answers; above 1."""
     distance: Fraction | float
+    """Bound of the total variation distance of two answers' records, in (0, 1]; what exceeds (ratio
+    - 1)/(ratio + 1), which no two laws with this ratio do, counts as that."""
 
     def __post_init__(self) -> None:
         if not self.ratio > 1:
@@ -107,24 +101,8 @@ def shuffled_epsilon(randomizer: Randomizer, n: int, delta: float) -> float:
 
     Neighbouring crowds have the same size, and one person's answer differs.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The same for everybody.
-    n : int
-        Messages that are shuffled together, at least 1.
-    delta : float
-        In [1e-30, 1).
-
-    Returns
-    -------
-    float
-        At least 0, and at most the local epsilon, at which delta is 0. Rounded up.
-
-    Raises
-    ------
-    InvalidParameter
-        An argument is outside its interval.
+    It is at least 0, and at most the local epsilon, at which delta is 0; rounded up. Refuses n
+    below 1 and a delta outside [1e-30, 1).
     """
     check_crowd(n, delta)
     low, high = 0.0, randomizer.epsilon
@@ -168,17 +146,8 @@ def check_crowd(n: object, delta: object) -> None:
 def divergence(randomizer: Randomizer, n: int, epsilon: float, *, left_out: float = 1e-9) -> float:
     """Return an upper bound of sup_A (Pr0[A] - e^epsilon Pr1[A]); 0 from ln(ratio) on.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The same for everybody.
-    n : int
-        Messages, at least 1; above `N_MAX` the bound is that of `N_MAX`.
-    epsilon : float
-        At least 0.
-    left_out : float
-        Size of the divergence that matters, in (0, 1); tails a good deal smaller are not resolved,
-        and are added whole.
+    Above `N_MAX` messages the bound is that of `N_MAX`. Tails a good deal smaller than `left_out`,
+    the size of the divergence that matters, are not resolved, and are added whole.
     """
     n = min(n, N_MAX)
     inverse = float(1 / randomizer.ratio)
@@ -435,13 +404,7 @@ def _kinds(oracles: Sequence[FrequencyOracle], answer: int) -> Choices:
 
 
 def drawn_randomizer(choices: Choices) -> Randomizer:
-    """Return the parameters of the randomizer of records of which parts are drawn.
-
-    Parameters
-    ----------
-    choices : tuple of (Fraction, tuple of FrequencyOracle)
-        The chance of each kind of choice, which sum to 1, and the protocols of what is sent then.
-    """
+    """Return the parameters of the randomizer of records of which parts are drawn."""
     if len(choices) > _CHOICES:
         ratios = (
             math.prod((oracle.likelihood_ratio for oracle in oracles), start=Fraction(1))
@@ -456,13 +419,7 @@ def drawn_randomizer(choices: Choices) -> Randomizer:
 
 
 def record_randomizer(oracles: Sequence[FrequencyOracle]) -> Randomizer:
-    """Return the parameters of a whole record's randomizer.
-
-    Parameters
-    ----------
-    oracles : sequence of FrequencyOracle
-        Of the perturbed attributes, at least one.
-    """
+    """Return the parameters of a whole record's randomizer."""
     ratio = math.prod((oracle.likelihood_ratio for oracle in oracles), start=Fraction(1))
     if len(oracles) == 1:
         return Randomizer(ratio, oracles[0].p - oracles[0].q)

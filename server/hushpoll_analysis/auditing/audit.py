@@ -337,27 +337,7 @@ Array = npt.NDArray[np.float64]
 def group_shares(
     records: Records, moments: Moments, *, confidence: float
 ) -> tuple[Interval, Interval]:
-    """Return the shares of the respondents who are in either group and have a label.
-
-    Parameters
-    ----------
-    records : Records
-        At least one, of a survey that declares a protected attribute.
-    moments : Moments
-        Of the audit of these records.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    (Interval, Interval)
-        Of the unprivileged and of the privileged group.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
-    """
+    """Return the shares of the respondents who are in either group and have a label."""
     published = records.published
     group, target, protected = protected_of(published), published.target, published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)

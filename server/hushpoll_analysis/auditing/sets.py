@@ -54,11 +54,6 @@ def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceS
     """Return a metric of :data:`hushpoll_shared.group_metrics.METRICS` with its confidence set.
 
     The standard error of a largest difference is that of the difference which is the largest.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, `LARGEST_CONFIDENCE`].
     """
     parts = [_set_of(region) for region in _regions(moments, name, confidence)]
     if not METRICS[name].is_largest:
@@ -78,13 +73,7 @@ def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceS
 
 
 def found_disparate(moments: Moments, name: str, *, confidence: float) -> npt.NDArray[np.bool_]:
-    """Return what :func:`disparate` says of :func:`metric_set`, bool[...], from one end of the set.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`metric_set`.
-    """
+    """Return what :func:`disparate` says of :func:`metric_set`, bool[...], from one end of it."""
     metric, decided, bounded = METRICS[name], [], []
     for region in _regions(moments, name, confidence):
         above = region.value > metric.fair
@@ -226,11 +215,6 @@ class _Region:
         """Return the largest value of the metric times a sign, f64[...].
 
         It is infinite if a ratio has no upper bound, and -infinite if no ratio is defined.
-
-        Parameters
-        ----------
-        sign : int or int64[...]
-            1 or -1.
         """
         low_slope, high_slope = self._slopes
         correlation = self._estimated[..., 0]

@@ -34,57 +34,35 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """The shares of an attribute's categories by one estimator.
-
-    Attributes
-    ----------
-    estimator : str
-        Its name.
-    frequency : f64[k]
-        In code order. Unbiased ones may lie outside [0, 1]; all sum to 1.
-    standard_error, lower, upper : f64[k] or None
-        None where the estimator has no interval.
-    """
+    """The shares of an attribute's categories by one estimator."""
 
     estimator: str
     frequency: Array
+    """f64[k] in code order. Unbiased ones may lie outside [0, 1]; all sum to 1."""
     standard_error: Array | None = None
+    """f64[k], as are the limits; None where the estimator has no interval."""
     lower: Array | None = None
     upper: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeData:
-    """What an estimator works on.
-
-    Attributes
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    support : int64[k]
-        Records that support each category; see :meth:`~hushpoll_analysis.records.counts.Counts.of`.
-    n : int
-        Records, at least 1.
-    confidence : float
-        Of the intervals, in (0, 1).
-    records : Records or None
-        The records themselves, for an estimator that needs them.
-    block : Block or None
-        The block, of a question that is randomised with others.
-    of_block : int64[K] or None
-        The support of its combinations.
-    drawn : Draw or None
-        The draw that it is in, of whose blocks those behind these counts answered this one.
-    """
+    """What an estimator works on."""
 
     attribute: PublishedAttribute
     support: npt.NDArray[np.int64]
+    """int64[k]; see :meth:`~hushpoll_analysis.records.counts.Counts.of`."""
     n: int
     confidence: float
+    """Of the intervals, in (0, 1)."""
     records: Records | None = None
+    """The records themselves, for an estimator that needs them."""
     block: Block | None = None
+    """Of a question that is randomised with others."""
     of_block: npt.NDArray[np.int64] | None = None
+    """int64[K], the support of its combinations."""
     drawn: Draw | None = None
+    """The draw that it is in, of whose blocks those behind these counts answered this one."""
 
 
 def unbiased(data: AttributeData) -> Estimate:
@@ -156,13 +134,7 @@ ESTIMATORS: Final[Mapping[str, Callable[[AttributeData], Estimate]]] = MappingPr
 
 
 def terms_of(name: str) -> EstimatorTerms:
-    """Return what is said of an estimator.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is none of this name.
-    """
+    """Return what is said of an estimator; refuses another name."""
     if name not in ESTIMATORS:
         raise InvalidParameter(
             f"estimator is {name!r}; it must be one of {', '.join(ESTIMATORS)}", field="estimator"

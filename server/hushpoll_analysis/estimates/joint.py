@@ -42,44 +42,30 @@ CELLS_AT_A_TIME = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class JointEstimate:
-    """Shares of the population in each pair of categories.
-
-    Attributes
-    ----------
-    frequency, standard_error, lower, upper : f64[k1, k2]
-        Unbiased, so a frequency may fall outside [0, 1].
-    first, second : f64[k1], f64[k2]
-        The estimates of each attribute alone, to which the lines and the columns sum.
-    """
+    """Shares of the population in each pair of categories."""
 
     frequency: npt.NDArray[np.float64]
+    """f64[k1, k2]. Unbiased, so it may fall outside [0, 1]."""
     standard_error: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     first: npt.NDArray[np.float64]
+    """f64[k1], the estimates of one attribute alone, to which the lines sum."""
     second: npt.NDArray[np.float64]
+    """f64[k2], to which the columns sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two attributes.
-
-    Attributes
-    ----------
-    channel : Channel
-        Law of an indicator.
-    law : WeightLaw
-        Law of the weights.
-    most : int
-        Combinations with one category that a record can support; 1 but in a block with others.
-    sets : UnevenSets or None
-        Where its categories are sets of combinations of different sizes.
-    """
+    """One of the two attributes."""
 
     channel: Channel
+    """Law of an indicator."""
     law: WeightLaw
     most: int = 1
+    """Combinations with one category that a record can support; 1 but in a block with others."""
     sets: UnevenSets | None = None
+    """Where its categories are sets of combinations of different sizes."""
 
     @classmethod
     def of(cls, oracle: AnyLaw | None, *, estimator: Estimator = "weighted") -> Side:
@@ -107,11 +93,6 @@ def estimate_joint(
     """Estimate the joint frequencies with standard errors and intervals.
 
     With both attributes in clear the interval is Wilson's.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
     """
     z = normal_quantile(confidence)
     raw1, raw2 = (

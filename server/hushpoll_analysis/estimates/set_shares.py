@@ -34,26 +34,7 @@ def group_share(
     *,
     confidence: float,
 ) -> Interval:
-    """Return the share of the respondents in a set of categories.
-
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    support : int64[k]
-        Its support counts.
-    n : int
-        Records, at least 1.
-    codes : sequence of int
-        The categories, each once; at least one and not all.
-    confidence : float
-        In (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
-    """
+    """Return the share of the respondents in a set of categories: at least one and not all."""
     (share,) = shares_of_sets(attribute, support, n, [codes], confidence=confidence)
     return share
 

@@ -37,22 +37,7 @@ def common_block(published: Published, a: str, b: str) -> Block | None:
 def estimate_table(
     published: Published, counts: JointCounts, a: str, b: str, *, confidence: float
 ) -> JointEstimate:
-    """Estimate the joint frequencies of two different questions.
-
-    Parameters
-    ----------
-    counts : JointCounts
-        As :meth:`hushpoll_analysis.records.source.Source.table` gives them.
-    a, b : str
-        The questions: rows and columns.
-    confidence : float
-        Of each interval.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1), or there is no record.
-    """
+    """Estimate the joint frequencies of two different questions, a in rows and b in columns."""
     block = common_block(published, a, b)
     if block is None:
         first, second = (Side.of(law_of(published.attribute(name))) for name in (a, b))

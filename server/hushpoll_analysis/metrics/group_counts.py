@@ -13,16 +13,11 @@ from hushpoll_shared.group_metrics import Rate
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """Rows per group by label and prediction.
-
-    Attributes
-    ----------
-    cells : int64[..., groups, 4]
-        True negatives, false positives, false negatives, true positives. Leading axes, where there
-        are any, are separate samples.
-    """
+    """Rows per group by label and prediction."""
 
     cells: npt.NDArray[np.int64]
+    """int64[..., groups, 4]: true negatives, false positives, false negatives, true positives.
+    Leading axes, where there are any, are separate samples."""
 
     @classmethod
     def of(
@@ -32,22 +27,7 @@ class GroupCounts:
         group: npt.NDArray[np.int64],
         groups: int,
     ) -> GroupCounts:
-        """Count rows.
-
-        Parameters
-        ----------
-        label, predicted : array[n] of {0, 1}
-            True and predicted class.
-        group : int64[n]
-            In [-1, groups); rows of -1 are in none.
-        groups : int
-            How many there are.
-
-        Raises
-        ------
-        InvalidParameter
-            If lengths differ, or a value is neither 0 nor 1.
-        """
+        """Count rows by class, 0 or 1, and by group int64[n], where -1 is in none."""
         arrays = {"label": np.asarray(label), "predicted": np.asarray(predicted)}
         for name, values in arrays.items():
             if values.shape != group.shape or not np.isin(values, (0, 1)).all():

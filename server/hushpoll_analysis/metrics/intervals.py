@@ -28,15 +28,7 @@ Limits = tuple[Array, Array]
 
 
 def combined(metric: GroupMetric, low: Sequence[Array], high: Sequence[Array]) -> Array:
-    """Return the value of a metric, f64[...]; nan where it divides by 0.
-
-    Parameters
-    ----------
-    metric : GroupMetric
-        Any.
-    low, high : sequence of f64[...]
-        Each of its rates in group 0 and in group 1.
-    """
+    """Return a metric of its rates in both groups, f64[...]; nan where it divides by 0."""
     if metric.is_ratio:
         defined = high[0] > 0
         return np.asarray(np.where(defined, low[0] / np.where(defined, high[0], 1.0), np.nan))
@@ -114,14 +106,7 @@ def spread_limits(
 ) -> tuple[float, float]:
     """Return limits within [0, 1] of max - min, or of min / max, over groups.
 
-    Parameters
-    ----------
-    hits, rows : int64[groups]
-        At least two groups of at least one row each.
-    confidence : float
-        That the spread lies within them, at least.
-    ratio : bool
-        Whether they are of min / max.
+    There are at least two groups of at least one row each; hits and rows are int64[groups].
     """
     pairs = len(hits) * (len(hits) - 1) / 2
     z = normal_quantile(1 - (1 - confidence) / pairs)

@@ -209,13 +209,7 @@ def _harmonic(pairs: int) -> float:
 def rare_pairs(
     published: Published, counts: PairCounts, rate: float, but: Collection[str] = ()
 ) -> int:
-    """Return how many pairs have so rare answers that tables are drawn for them; it takes no time.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`check_pairs`.
-    """
+    """Return how many pairs have answers so rare that tables are drawn; it takes no time."""
     found = 0
     whole, every = published, counts
     for a, b in check_pairs(whole, rate, but):
@@ -239,10 +233,7 @@ def check_pairs(
 ) -> Sequence[tuple[str, str]]:
     """Return the pairs that are tested: all of attributes but those that make a domain.
 
-    Raises
-    ------
-    InvalidParameter
-        For a rate outside (0, 0.5], or a survey without a pair.
+    It refuses a rate outside (0, 0.5], and a survey without a pair.
     """
     if not 0 < rate <= 0.5:
         raise InvalidParameter(

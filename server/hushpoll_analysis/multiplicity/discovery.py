@@ -18,15 +18,7 @@ from hushpoll_protocols.errors import InvalidParameter
 def adjusted(p_values: Sequence[float]) -> npt.NDArray[np.float64]:
     """Return adjusted p-values f64[m]: a discovery at the rate q is one of at most q.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-        In [0, 1], in any order; may be empty.
-
-    Raises
-    ------
-    InvalidParameter
-        For a value outside [0, 1].
+    The p-values are in [0, 1], in any order, and may be none.
     """
     values = np.asarray(p_values, np.float64)
     if not ((values >= 0) & (values <= 1)).all():

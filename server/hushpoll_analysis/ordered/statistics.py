@@ -33,13 +33,8 @@ def correlations(
 ) -> Array:
     """Return the correlation of each group's mean with a mean of one group, f64[rows, groups].
 
-    Parameters
-    ----------
-    first, second : (Ratios, f64[rows, m], f64[rows, groups])
-        Of the same answers within groups, row by row: the ratios, their scores, and their
-        estimates, nan where there is none; such a correlation means nothing.
-    reference : int
-        Code of the group whose mean is the second's.
+    Either side has ratios, their scores f64[rows, m], and their estimates f64[rows, groups], nan
+    where there is none; such a correlation means nothing.
     """
     answers = first[0].answers
     alone = slice(reference, reference + 1)
@@ -126,15 +121,10 @@ NAMES: Final = STATISTICS
 
 @dataclass(frozen=True, slots=True)
 class Bounded(Interval):
-    """An estimate with its set, and the interval of numbers in which the truth lies for certain.
-
-    Attributes
-    ----------
-    least, most : float
-        Of the truth, such as 0 and 1 of a share.
-    """
+    """An estimate with its set, and the interval of numbers in which the truth lies for certain."""
 
     least: float
+    """Of the truth, such as 0 and 1 of a share."""
     most: float
 
     @property
@@ -178,15 +168,10 @@ def statistic_names(scale: Scale, threshold: float | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of a scale in each group.
-
-    Attributes
-    ----------
-    blocks : tuple of Block
-        Of the means, and of the share at a threshold if there is one.
-    """
+    """The statistics of a scale in each group."""
 
     blocks: tuple[Block, ...]
+    """Of the means, and of the share at a threshold if there is one."""
 
     @classmethod
     def of(
@@ -196,32 +181,14 @@ class Statistics:
         threshold: float | None,
         names: Sequence[str] | None = None,
     ) -> Statistics:
-        """Return the statistics of answers.
-
-        Parameters
-        ----------
-        answers : Answers
-            Of the attribute.
-        threshold : float or None
-            As :meth:`Scale.at_least` takes it.
-        names : sequence of str, optional
-            Of the means; by default those that the scale has.
-        """
+        """Return the statistics of answers; of the means by default those that the scale has."""
         blocks = [Block.of_means(answers, scale, names or statistic_names(scale, None))]
         if threshold is not None:
             blocks.append(Block.of_share(answers, scale.at_least(threshold)))
         return cls(tuple(blocks))
 
     def estimates(self, z: float, reference: int | None = None) -> tuple[ByGroup, ByGroup | None]:
-        """Return the statistics of each group, and their differences to one group.
-
-        Parameters
-        ----------
-        z : float
-            Normal quantile of the sets, above 0.
-        reference : int, optional
-            Code of the group; without one there are no differences.
-        """
+        """Return the statistics of each group, and their differences to one group, if any."""
         found: dict[str, list[Bounded]] = {}
         differences: dict[str, list[Bounded]] = {}
         for block in self.blocks:
@@ -234,25 +201,16 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Ratios, and how each row becomes a number of its statistic: shift + factor times ratio.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the rows.
-    ratios : Ratios
-        Of the scores.
-    scores : f64[rows, m]
-        Within the ends of the ratios.
-    shift, factor : f64[rows, 1]
-        Of each row.
-    """
+    """Ratios, and how each row becomes a number of its statistic: shift + factor times ratio."""
 
     names: tuple[str, ...]
     ratios: Ratios
     scores: Array
+    """f64[rows, m], within the ends of the ratios."""
     shift: Array
+    """f64[rows, 1]"""
     factor: Array
+    """f64[rows, 1]"""
 
     @classmethod
     def of_means(cls, answers: Answers, scale: Scale, names: Sequence[str]) -> Block:

@@ -52,25 +52,15 @@ _NONE: Final = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The people by their answers to two questions.
-
-    Attributes
-    ----------
-    of, given : PublishedAttribute
-        The questions.
-    people : f64[k of `of`, k of `given`]
-        Their shares, summing to 1.
-    cells : f64[k of `of`, k of `given`] or None
-        Combinations of the block that both are in; None in different blocks, and in one whose cells
-        all have as many.
-    in_clear : bool
-        Whether answers are taken as unperturbed.
-    """
+    """The people by their answers to two questions."""
 
     of: PublishedAttribute
     given: PublishedAttribute
     people: Array
+    """f64[k of `of`, k of `given`], summing to 1."""
     cells: Array | None = None
+    """f64[k of `of`, k of `given`], combinations of the block that both are in; None in different
+    blocks, and in one whose cells all have as many."""
     in_clear: bool = False
 
     @property
@@ -104,16 +94,7 @@ def ratios_power(
 ) -> float:
     """Return the chance that the interval of the difference of two groups' ratios leaves out 0.
 
-    Parameters
-    ----------
-    table : Table
-        The people.
-    of : (f64[k], f64[k])
-        Coefficients of the categories in the numerator and in the denominator.
-    groups : (f64[k], f64[k])
-        Coefficients of the categories of both groups.
-    setting : Setting
-        Respondents, confidence, and surveys to be drawn.
+    `of` has the coefficients f64[k] of numerator and denominator, `groups` those of both groups.
     """
     drawn, covariance = _drawn(table, [(part, group) for group in groups for part in of], setting)
     z = normal_quantile(setting.confidence)
@@ -133,20 +114,11 @@ def ratios_power(
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How many will be asked, and how it is predicted.
-
-    Attributes
-    ----------
-    n : int
-        Respondents, at least 1.
-    confidence : float
-        Of the intervals, in (0, 1).
-    surveys : int
-        Drawn.
-    """
+    """How many will be asked, and how it is predicted."""
 
     n: int
     confidence: float
+    """In (0, 1)."""
     surveys: int
 
 
@@ -195,18 +167,8 @@ def association_power(
     Where answers have different numbers of combinations, kinds of dependence differ in how well
     they are seen, and one of the middle is meant.
 
-    Parameters
-    ----------
-    of, given : PublishedAttribute
-        Two questions.
-    n : int
-        Respondents, at least 1.
-    phi : float
-        Root of Pearson's statistic of the population over n, above 0.
-    alpha : float
-        Level of the test, in (0, 1).
-    cells : f64[k of `of`, k of `given`], optional
-        Combinations of the block that both are in.
+    `phi` is above 0: the root of Pearson's statistic of the population over n. `cells` are the
+    combinations f64[k, k] of the block that both are in.
     """
     if cells is not None:
         seen = _efficiency(of.oracle, cells.ravel())
@@ -246,17 +208,7 @@ def _share_of(asked: Asked, n: int, frequency: float) -> Share:
 
 
 def _error_among(asked: Asked, n: int, row: Array, contrast: Array) -> float:
-    """Return the standard error of a sum of shares among those asked.
-
-    Parameters
-    ----------
-    n : int
-        Respondents.
-    row : f64[answers]
-        Shares of those asked.
-    contrast : f64[k]
-        Coefficients of the categories.
-    """
+    """Return the standard error of a sum of shares f64[answers] times a contrast f64[k]."""
     attribute, part = asked.attributes[0], asked.part
     influence = contrast
     if attribute.ask_if is not None:

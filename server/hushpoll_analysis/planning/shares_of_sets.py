@@ -30,27 +30,16 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Respondents whose share of a set of combinations is estimated from their records.
-
-    Attributes
-    ----------
-    oracle : FrequencyOracle
-        The block's.
-    k : int
-        Sets.
-    n : int
-        Respondents, at least 1.
-    frequency : float
-        True share, in [0, 1].
-    size : int or None
-        Combinations of the set; None where all sets have as many.
-    """
+    """Respondents whose share of a set of combinations is estimated from their records."""
 
     oracle: FrequencyOracle
     k: int
+    """Sets."""
     n: int
     frequency: float
+    """True share, in [0, 1]."""
     size: int | None = None
+    """Combinations of the set; None where all sets have as many."""
 
     @property
     def deviation(self) -> float:
@@ -86,17 +75,7 @@ def shares_power(first: Share, second: Share, confidence: float) -> float:
 
 
 def smallest_of_shares(second: Share, n: int, confidence: float, power: float) -> float | None:
-    """Return the smallest difference of a share between two sides that is found so often.
-
-    Parameters
-    ----------
-    second : Share
-        The side with the smaller share.
-    n : int
-        Respondents of the first side.
-    confidence, power : float
-        Of the interval, and what is enough; in (0, 1).
-    """
+    """Return the smallest difference from a second side's share that is found so often."""
 
     def found(difference: float) -> float:
         frequency = min(second.frequency + difference, 1.0)

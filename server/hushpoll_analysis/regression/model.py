@@ -403,13 +403,7 @@ def _part(model: _Model, rows: Places) -> Likelihood:
 
 
 def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
-    """Refuse a model of which the records cannot tell a coefficient.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the term.
-    """
+    """Refuse a model of which the records cannot tell a coefficient, naming its term."""
     likelihood, size = model.likelihood, model.likelihood.outcome_size
     flat = np.flatnonzero(known.flat[:size])
     if not len(flat):

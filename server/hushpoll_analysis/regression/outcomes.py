@@ -30,32 +30,20 @@ FAMILIES: Final = (LOGIT, MULTINOMIAL, ORDERED, LINEAR)
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One parameter of the outcome's model.
-
-    Attributes
-    ----------
-    name : str
-        Of its column, with the category that it is of where there are several.
-    column : int or None
-        Its column of the design; None for a threshold between two ordered categories.
-    category : str or None
-        The category of the outcome that it compares with the reference.
-    """
+    """One parameter of the outcome's model."""
 
     name: str
+    """Of its column, with the category that it is of where there are several."""
     column: int | None
+    """Its column of the design; None for a threshold between two ordered categories."""
     category: str | None
+    """The category of the outcome that it compares with the reference."""
 
 
 class Family(ABC):
     """A model of a categorical outcome.
 
-    Parameters
-    ----------
-    domain : sequence of str
-        The outcome's categories, the reference first.
-    columns : sequence of Column
-        Of the design.
+    Its domain has the reference first.
     """
 
     name: ClassVar[str]

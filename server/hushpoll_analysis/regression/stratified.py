@@ -37,31 +37,21 @@ _CELLS: Final = 4
 
 @dataclass(frozen=True)
 class AdjustedOdds:
-    """The odds ratio of one yes/no predictor, with all others held fixed as strata.
-
-    Attributes
-    ----------
-    name : str
-        Of the predictor and its category.
-    strata : int
-        Combinations of the other predictors that some row has.
-    odds_ratio : float or None
-        None where R or S is not positive: the records are too noisy.
-    lower, upper : float or None
-        Of the interval; None: it has no end on that side.
-    p_value : float or None
-        Of the test that the ratio is 1.
-    method : str
-        Where the variance comes from.
-    """
+    """The odds ratio of one yes/no predictor, with all others held fixed as strata."""
 
     name: str
+    """Of the predictor and its category."""
     strata: int
+    """Combinations of the other predictors that some row has."""
     odds_ratio: float | None
+    """None where R or S is not positive: the records are too noisy."""
     lower: float | None
+    """Of the interval; None: it has no end on that side."""
     upper: float | None
     p_value: float | None
+    """Of the test that the ratio is 1."""
     method: str
+    """Where the variance comes from."""
 
 
 def adjusted_odds(

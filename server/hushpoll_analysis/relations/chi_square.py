@@ -56,17 +56,7 @@ def detectable(df: int, *, alpha: float, wanted: float) -> float:
 
 
 def dependence(published: Published, a: str, b: str, n: int, alpha: float, part: str) -> Reach:
-    """Return which dependence of two questions a test finds, and the strongest that there can be.
-
-    Parameters
-    ----------
-    n : int
-        Reports, at least 1.
-    alpha : float
-        Level of the test.
-    part : str
-        Of the result.
-    """
+    """Return which dependence of two questions a test finds, and the strongest there can be."""
     first, second = published.attribute(a), published.attribute(b)
     block = common_block(published, a, b)
     if block is None:

@@ -61,36 +61,19 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BlockSharesLaw:
-    """What the sets are computed from; rows are groups, columns categories.
-
-    Attributes
-    ----------
-    n : int
-        Records.
-    law : RecordLaw
-        Of the block.
-    joint : f64[groups, columns]
-        Of all people, in both.
-    sizes : f64[groups, columns]
-        Combinations of the block in each cell; 0 where nobody can be.
-    """
+    """What the sets are computed from; rows are groups, columns categories."""
 
     n: int
+    """Records."""
     law: RecordLaw
     joint: Array
+    """f64[groups, columns], shares of all people."""
     sizes: Array
+    """f64[groups, columns], combinations of the block in each cell; 0 where nobody can be."""
 
     @classmethod
     def of(cls, published: Published, counts: JointCounts, of: str, given: str) -> BlockSharesLaw:
-        """Return what the sets of one survey are computed from.
-
-        Parameters
-        ----------
-        counts : JointCounts
-            Of the question whose shares are asked for, and of the groups; in this order.
-        of, given : str
-            Both, of one block.
-        """
+        """Return what the sets of one survey are computed from; counts are of `of` and `given`."""
         block = common_block(published, of, given)
         assert block is not None  # noqa: S101  (the caller has found it)
         cells = estimate_table(published, counts, of, given, confidence=0.95).frequency
@@ -319,13 +302,7 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
 
 
 def group_place(group: PublishedAttribute, reference: str) -> int:
-    """Return the code of a reference category.
-
-    Raises
-    ------
-    InvalidParameter
-        If the attribute has no such category.
-    """
+    """Return the code of a reference category; refuses what is none."""
     if reference not in group.domain:
         raise InvalidParameter(
             f"reference is {reference!r}, no category of {group.name}; give one of "
@@ -425,31 +402,21 @@ def differences_of(law: LawOfShares, sets: Sets, reference: int) -> Sets:
 
 @dataclass(frozen=True, slots=True)
 class SharesLaw:
-    """The law where both questions are randomised apart.
-
-    Attributes
-    ----------
-    n : int
-        Records.
-    joint : f64[groups, columns]
-        Of all people, in both.
-    weight : f64[groups, 1], or f64[groups, columns]
-        Of all people, in the group.
-    outcome, group : RowMoments
-        Of the weights, f64[columns] and of the form of `weight`.
-    covariances : WeightCovariances
-        Of the weights of two groups.
-    excess : f64
-        Of the form of `weight`: the constants c of the groups.
-    """
+    """The law where both questions are randomised apart."""
 
     n: int
+    """Records."""
     joint: Array
+    """f64[groups, columns], shares of all people."""
     weight: Array
+    """f64[groups, 1], or f64[groups, columns]: of all people, in the group."""
     outcome: RowMoments
+    """Of the weights, f64[columns]; `group` has the form of `weight`."""
     group: RowMoments
     covariances: WeightCovariances
+    """Of the weights of two groups."""
     excess: Array
+    """Of the form of `weight`: the constants c of the groups."""
 
     @classmethod
     def of(

@@ -276,30 +276,16 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The evidence on two questions that are randomised apart.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    counts : JointCounts
-        Of both.
-    attributes : (PublishedAttribute, PublishedAttribute)
-        Both.
-    sides : (Whitened, Whitened)
-        Of either.
-    statistic : float
-        X^2.
-    most_tables : int
-        Drawn at most.
-    """
+    """The evidence on two questions that are randomised apart."""
 
     published: Published
     counts: JointCounts
     attributes: tuple[PublishedAttribute, PublishedAttribute]
     sides: tuple[Whitened, Whitened]
     statistic: float
+    """X^2."""
     most_tables: int
+    """Drawn at most."""
 
     @classmethod
     def of(

@@ -79,18 +79,8 @@ def draw_supports(
 ) -> Supports:
     """Draw supports of n records that have these support counts.
 
-    Parameters
-    ----------
-    law : FrequencyOracle, Marginal, UnevenSets or None
-        None in clear. Of sets, a record names a category as often as it supports combinations.
-    counts : int64[k]
-        Support counts, which the drawn records have too.
-    n : int
-        Records.
-    frequency : f64[k]
-        Of the truth, at least 0 and summing to 1.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The frequency of the truth is f64[k], at least 0 and sums to 1. No law is in clear; of sets, a
+    record names a category as often as it supports combinations.
     """
     if law is None or is_partition(law):
         return Supports.of_partition(counts)
@@ -224,40 +214,25 @@ _EQUAL = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The p-value of a statistic by drawn tables.
-
-    Attributes
-    ----------
-    p_value : float
-        In (0, 1].
-    tables : int
-        That were drawn.
-    """
+    """The p-value of a statistic by drawn tables."""
 
     p_value: float
+    """In (0, 1]."""
     tables: int
+    """That were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairingTest:
-    """A statistic ``sum((left (J - E) right')^2)/n`` of joint counts J, E being n pi_1 pi_2'.
-
-    Attributes
-    ----------
-    counts : JointCounts
-        Observed.
-    laws : two of FrequencyOracle, Marginal, UnevenSets or None
-        Of either attribute; None in clear.
-    frequencies : (f64[k1], f64[k2])
-        Estimated, at least 0 and summing to 1.
-    left, right : f64[r1, k1], f64[r2, k2]
-        See above.
-    """
+    """A statistic ``sum((left (J - E) right')^2)/n`` of joint counts J, E being n pi_1 pi_2'."""
 
     counts: JointCounts
     laws: tuple[AnyLaw | None, AnyLaw | None]
+    """Of either attribute; None in clear."""
     frequencies: tuple[Array, Array]
+    """f64[k1] and f64[k2], estimated, at least 0 and summing to 1."""
     left: Array
+    """f64[r1, k1]; `right` is f64[r2, k2]."""
     right: Array
 
     def statistics(self, tables: Array) -> Array:
@@ -269,12 +244,7 @@ class PairingTest:
     def p_value(self, key: str, *, most: int = TABLES) -> Drawn:
         """Draw tables until the p-value is known well enough.
 
-        Parameters
-        ----------
-        key : str
-            The tables depend on it and on the counts alone, so a result can be repeated.
-        most : int
-            Tables at most.
+        Tables depend on the key and on the counts alone, so a result can be repeated.
         """
         observed = float(self.statistics(self.counts.both.astype(np.float64))) * _EQUAL
         found = drawn = 0

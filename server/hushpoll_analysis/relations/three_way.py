@@ -54,24 +54,15 @@ from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 @dataclass(frozen=True, slots=True)
 class TableSide:
-    """An attribute, or several questions of one block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        One, or several.
-    k : int
-        Categories, or combinations of answers that can be given together.
-    law : FrequencyOracle, Marginal, UnevenSets or None
-        Of these; None in clear.
-    possible : tuple of bool or None
-        Of all combinations of answers, which can be given together; None if all can.
-    """
+    """An attribute, or several questions of one block."""
 
     names: tuple[str, ...]
     k: int
+    """Categories, or combinations of answers that can be given together."""
     law: AnyLaw | None
+    """Of these; None in clear."""
     possible: tuple[bool, ...] | None = None
+    """Of all combinations of answers, which can be given together; None if all can."""
 
     @property
     def most(self) -> int:
@@ -329,14 +320,7 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
 
 
 def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
-    """Return two or three different attributes by name.
-
-    Raises
-    ------
-    InvalidParameter
-        For another number of names, an unknown attribute, one that is named twice, or a table of
-        more than `LARGEST_TABLE` cells.
-    """
+    """Return two or three different attributes; refuses more than `LARGEST_TABLE` cells."""
     if len(names) not in (2, 3):
         raise InvalidParameter(
             f"attributes names {len(names)}; a joint table has two or three", field="attributes"

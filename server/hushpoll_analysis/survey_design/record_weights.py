@@ -24,30 +24,19 @@ MOST_CELLS: Final = 1 << 20
 
 @dataclass(frozen=True)
 class RecordWeights:
-    """What a record's answers in clear say of its place in a design.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        In clear; a cell is an answer to each.
-    shape : tuple of int
-        Categories of each.
-    weight : f64[cells]
-        People for whom a record of the cell stands, or in proportion to them.
-    stratum : int64[cells] or None
-        Number of the stratum, from 0.
-    strata : tuple of str
-        What each is called.
-    sizes : f64[strata] or None
-        People in each.
-    """
+    """What a record's answers in clear say of its place in a design."""
 
     attributes: tuple[str, ...]
+    """In clear; a cell is an answer to each."""
     shape: tuple[int, ...]
+    """Categories of each."""
     weight: Array
+    """f64[cells], people for whom a record of the cell stands, or in proportion to them."""
     stratum: npt.NDArray[np.int64] | None = None
+    """int64[cells], number of the stratum, from 0."""
     strata: tuple[str, ...] = ()
     sizes: Array | None = None
+    """f64[strata], people in each."""
 
     @classmethod
     def of(
@@ -57,18 +46,7 @@ class RecordWeights:
 
         They are the design's own weights, times what its strata and margins ask for.
 
-        Parameters
-        ----------
-        design : SurveyDesign
-            Weights, strata and margins, all of attributes in clear.
-        parts : iterable of Records
-            All records, read once.
-
-        Raises
-        ------
-        InvalidParameter
-            As :func:`hushpoll_analysis.survey_design.design.checked`; for a margin of a perturbed
-            attribute, or margins that no factors give.
+        All are of attributes in clear, and the records are read once.
         """
         names = _attributes(published, design)
         others = [one.name for one in published.attributes if one.name not in names]

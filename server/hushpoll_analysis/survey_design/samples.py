@@ -44,26 +44,20 @@ class Tables:
     """Sums over the records; C cells, k categories of the outcome.
 
     Weights a are scaled to sum to 1.
-
-    Attributes
-    ----------
-    cells, outcome : f64[C], f64[C, k]
-        Sums of a in each cell, and in each category of it; unbiased for the sums over truths.
-    square_cells, square_outcome : f64[C], f64[C, k]
-        The same of a^2.
-    weight : float
-        Sum of the weights before they were scaled.
-    total_error : f64[k] or None
-        Standard errors of the sums of unscaled weights in each category, of n records drawn
-        independently.
     """
 
     cells: Array
+    """f64[C], sums of a in each cell."""
     outcome: Array
+    """f64[C, k], in each category of it; both are unbiased for the sums over truths."""
     square_cells: Array
+    """f64[C], and `square_outcome` f64[C, k]: the same of a^2."""
     square_outcome: Array
     weight: float
+    """Sum of the weights before they were scaled."""
     total_error: Array | None
+    """f64[k], standard errors of the sums of unscaled weights in each category, of n records drawn
+    independently."""
 
 
 class Sample(Protocol):
@@ -95,24 +89,15 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class RecordSample:
-    """Records with a weight each.
-
-    Attributes
-    ----------
-    records : Records
-        Read several times.
-    outcome : PublishedAttribute
-        That is estimated.
-    attributes : tuple of PublishedAttribute
-        Of the cells: those in clear first (:func:`ordered`).
-    weights : f64[n]
-        At least 0, not all 0.
-    """
+    """Records with a weight each."""
 
     records: Records
+    """Read several times."""
     outcome: PublishedAttribute
     attributes: tuple[PublishedAttribute, ...]
+    """Of the cells: those in clear first (:func:`ordered`)."""
     weights: Array
+    """f64[n], at least 0, not all 0."""
 
     @cached_property
     def _row_weights(self) -> dict[str, RowWeights]:
@@ -239,13 +224,7 @@ def ordered(attributes: Sequence[PublishedAttribute]) -> tuple[PublishedAttribut
 
 
 def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAttribute) -> None:
-    """Refuse a table that is too large.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming its attributes.
-    """
+    """Refuse a table that is too large."""
     size = outcome.k * math.prod(attribute.k for attribute in attributes)
     if size > LARGEST_TABLE:
         raise InvalidParameter(
@@ -258,24 +237,15 @@ def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAtt
 
 @dataclass(frozen=True)
 class CountSample:
-    """The joint counts of the outcome and of one attribute, or of the outcome alone.
-
-    Attributes
-    ----------
-    joint : JointCounts
-        Of the outcome and the attribute; without one, `both` has a single column of all records.
-    outcome : PublishedAttribute
-        That is estimated.
-    attribute : PublishedAttribute or None
-        Of the cells.
-    weights : f64[C] or None
-        Weight of a respondent in each cell, of an attribute in clear.
-    """
+    """The joint counts of the outcome and of one attribute, or of the outcome alone."""
 
     joint: JointCounts
+    """Of the outcome and the attribute; without one, `both` has a single column of all records."""
     outcome: PublishedAttribute
     attribute: PublishedAttribute | None
+    """Of the cells."""
     weights: Array | None = None
+    """f64[C], weight of a respondent in each cell, of an attribute in clear."""
 
     @classmethod
     def alone(
@@ -385,14 +355,8 @@ def _forms(
     Given the truth t, W has the mean e_t and the noise (I - c 1') eps, of which eps has the
     variances M at t and E elsewhere and the covariances of :class:`WeightCovariances`.
 
-    Parameters
-    ----------
-    covariances : WeightCovariances
-        Of the cells' attribute.
-    excess : f64[C]
-        Its constants c.
-    first, second : f64[C, 1], f64[C, k]
-        d and e.
+    `excess` f64[C] are the constants c of the cells' attribute, `first` f64[C, 1] is d and `second`
+    f64[C, k] is e.
     """
     law = covariances.law
     # sets of m values have the sums of what two values have
