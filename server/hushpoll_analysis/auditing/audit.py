@@ -38,9 +38,9 @@ from hushpoll_analysis.auditing.report import (
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.set_shares import group_share, shares_by_law, weight_variances
-from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.records.answering import audited, part_answering, require_answered
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.laws import cells_of, law_of, members_of_categories

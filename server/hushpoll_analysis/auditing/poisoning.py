@@ -32,7 +32,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import RATE_TERMS
 from hushpoll_analysis.estimates.influence import QUOTED_SHARE
 from hushpoll_analysis.estimates.weight_law import weights_of_supports
-from hushpoll_analysis.metrics.intervals import largest_limits
+from hushpoll_analysis.metrics import largest_limits
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers

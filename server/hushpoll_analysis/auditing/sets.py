@@ -19,7 +19,7 @@ rule that leaves out surveys by their estimates of W keeps the lucky ones instea
 intervals do not cover: docs/explanation/fairness-without-the-attribute.md.
 
 The set of the largest of several differences follows from the sets of each, at a level at which
-they hold at once (:mod:`hushpoll_analysis.metrics.intervals`).
+they hold at once (:mod:`hushpoll_analysis.metrics`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet, GroupRate, product, quantile
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
-from hushpoll_analysis.metrics.intervals import largest_limits, level_of_each
+from hushpoll_analysis.metrics import largest_limits, level_of_each
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.answering import answering

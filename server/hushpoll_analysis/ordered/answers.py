@@ -94,7 +94,7 @@ class Answers:
         counts: JointCounts,
         block: Block | None = None,
     ) -> Answers:
-        """Return the answers within each category of another attribute; counts are in that order."""
+        """Return the answers within each category of another attribute; counts have that order."""
         if block is not None:
             return cls._in_block(attribute, group, counts, block)
         first, second = Side.of(law_of(attribute)), Side.of(law_of(group))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (

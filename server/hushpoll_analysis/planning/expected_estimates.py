@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.weight_law import binomial_points
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,

@@ -17,6 +17,11 @@ from typing import Any, Final, TypedDict, cast
 
 from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.estimates.combination_sums import variance_coefficients
+from hushpoll_analysis.planning.block_outcomes import (
+    Share,
+    share_width,
+    smallest_of_shares,
+)
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     expected_interval_width,
@@ -24,11 +29,6 @@ from hushpoll_analysis.planning.expected_estimates import (
 )
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
-from hushpoll_analysis.planning.shares_of_sets import (
-    Share,
-    share_width,
-    smallest_of_shares,
-)
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
 from hushpoll_analysis.shuffling import DELTA, shuffle_guarantee

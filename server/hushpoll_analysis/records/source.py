@@ -46,7 +46,7 @@ class Source(Protocol):
 
         Where either is in a block with others, or both are in one, what they say depends on the
         blocks: see :class:`~hushpoll_analysis.records.counts.JointCounts` and
-        :func:`hushpoll_analysis.estimates.tables.estimate_table`.
+        :func:`hushpoll_analysis.estimates.joint.estimate_table`.
         """
 
     def pairs(self) -> PairCounts:

@@ -24,7 +24,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.verdicts.needed import POWER

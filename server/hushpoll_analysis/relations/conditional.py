@@ -32,9 +32,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import (
+    RowMoments,
+    Side,
+    common_block,
+    debiased_means,
+    estimate_table,
+    joint_frequencies,
+)
 from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
-from hushpoll_analysis.estimates.tables import common_block, estimate_table
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.interval import Interval
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 
 Array = npt.NDArray[np.float64]
 

@@ -33,8 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import Side, common_block, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
