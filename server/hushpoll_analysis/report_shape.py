@@ -15,7 +15,8 @@ An attacker who draws the rest of a record like a device passes the test;
 
 Each p-value is valid for any number of reports: exact binomial tails, the inequality of Dvoretzky,
 Kiefer and Wolfowitz, the birthday bound, and, for the mean support of local hashing, Maurer and
-Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferroni.
+Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferroni. No p-value rests
+on a normal approximation, which is worst in the tails.
 """
 
 from __future__ import annotations

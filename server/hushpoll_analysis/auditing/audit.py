@@ -1,6 +1,16 @@
 """An audit of a model's group fairness from perturbed records alone: no group is known in clear.
 
 See docs/explanation/fairness-without-the-attribute.md for the derivation and its conditions.
+
+The share of a group has the interval of an estimate. A group is a set of categories, and its weight
+is the sum of theirs. Where every row has a label, its share is the sum of their estimates, and its
+interval is that of estimates (:mod:`hushpoll_protocols.estimation.score`), with the variance and
+the skewness that the law gives the weight of the set. Where the target has a category for missing
+answers, the share is of those who gave a label: the mean product of the group's weight and the
+label's, as in a cross-table.
+
+Plus or minus 1.96 standard errors, as estimated, covered a group of 1 % in 66 % of the surveys
+(OUE, epsilon 8, 200 respondents).
 """
 
 from __future__ import annotations

@@ -13,6 +13,11 @@ function of the joint frequency f, minus f^2; the third moments follow in the sa
 is the score interval with both (:mod:`hushpoll_protocols.estimation.score`), at the marginal
 estimates. The standard error includes the draw of the respondents from their population and the
 noise of their records.
+
+In one block that product would be biased, as one record answers both: there a cell is a set of the
+block's combinations, and has the estimate of a set
+(:mod:`hushpoll_protocols.estimation.marginals`). A cell without a combination, such as an answer to
+a question that was not asked, has the share 0.
 """
 
 from __future__ import annotations

@@ -2,7 +2,24 @@
 
 All of them are means of scores among those who answered, so their sets are those of
 :mod:`hushpoll_analysis.ordered.ratios`, in the unit of the scale. Differences to a group are those
-of two such means, with the correlation that :mod:`hushpoll_analysis.ordered.statistics` gives.
+of two such means, with their correlation.
+
+Where groups are perturbed, every record has a weight in each of them, so the estimates of two
+groups depend on each other. Let A be the sum over v of (x_v - r d_v) W_v of a record, as in
+:mod:`hushpoll_analysis.ordered.ratios`, and U_b its weight in group b. The set of group b is about
+the mean of A U_b. Given the truth, answers and groups have independent noise, so that for another
+group c with scores y and B, the sum over v of (y_v - s d_v) W_v,
+
+    Cov(A U_b, B U_c) = sum over truths g of Cov(U_b, U_c | g) E[A B; g],
+
+because nobody is in both groups, and both means are 0 if r and s are the truth. With
+
+    A B = ((A + B)/2)^2 - ((A - B)/2)^2
+
+the second moments of the law (:mod:`hushpoll_analysis.estimates.score_law`) suffice.
+
+Where answers and groups are in one block, A and B are sums over different combinations of it, and
+E[A B] follows from second moments in the same way.
 """
 
 from __future__ import annotations

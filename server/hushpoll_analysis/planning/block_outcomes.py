@@ -2,6 +2,12 @@
 
 Of a follow-up all is about the people who are asked: shares are ratios, whose intervals are taken
 as normal.
+
+Of two questions one at least is in a block with others. Within one block both are read from
+the block's own table, whose cells are sums of its weights. In different blocks a cell is the mean
+of the product of the weights of either, which are independent given the truth. Either way a sum of
+cells has known moments. Estimates are drawn as normal with them, with a fixed seed, and each survey
+has Fieller's sets of its two ratios and Newcombe's of their difference.
 """
 
 from __future__ import annotations

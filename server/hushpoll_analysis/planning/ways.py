@@ -6,6 +6,8 @@ How many a device answers is the number of least variance of the shares that are
 with which a respondent answers each pair that is wanted or marked, and the group with the label.
 A select-all is one block of the draw, or stays outside of it as it is published alone, whichever
 has the smaller variances.
+
+They are compared by the respondents that what is wanted takes either way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
-"""Tails of the chi-square distribution, central and noncentral, by scipy.
+"""The chi-square distribution, by scipy, and the power of a test of independence by it.
 
-It is slow to import, and a server starts without it: so each function imports its own.
+Scipy is slow to import, and a server starts without it: so each function imports its own.
+
+All answers are taken as equally frequent. Then the covariance matrix of
+a question's weights is the same in all directions, and the test sees the part (k - 1)/(k^2 V) of a
+dependence, V being n times the variance of an estimated share. The cells of two questions of one
+block are the categories of a single one.
 """
 
 from __future__ import annotations

@@ -8,9 +8,6 @@ the truth and elsewhere,
 
     V(r) = f2 m2 (r m1 + (1-r) e1 - r^2) + e2 ((f1 - r f2)(m1 - e1 - 2r) + (1 - f2)(e1 + r^2)).
 
-Where both are in one block, N is the weight of a combination of answer and group and W the sum of
-those of the group, and V(r) is that of :mod:`hushpoll_analysis.relations.conditional`.
-
 With both attributes in clear the set is Wilson's interval for the people of group b. The quantile
 is corrected for skewness as in :mod:`hushpoll_protocols.estimation.score`. The set is an interval
 where W is more than z of its standard errors above 0. Below, it has no bound: these records cannot
@@ -21,6 +18,12 @@ correlation (Newcombe, Statistics in Medicine 17, 1998, method 10, and Donner an
 Methods in Medical Research 21, 2012). It has no bound where either share has none.
 
 All of it needs the joint counts alone, so a server answers from the aggregates that it keeps.
+
+Where both questions are in one block, a cell (a, b) of their table is a set of the block's
+combinations, with the weight W_ab. The share r of a within group b is a ratio of N = W_ab and W,
+the sum of W_ab over all a, so that N - r W is one sum over the block's weights, with the number 1 -
+r at (a, b), -r at the other cells of b, and 0 elsewhere. Its moments are those of
+:mod:`hushpoll_analysis.estimates.score_law` if r is the truth. The second one is a quadratic in r.
 """
 
 from __future__ import annotations

@@ -8,11 +8,26 @@ The support counts stay as they are in each pairing, and with them every estimat
 
 Where every record supports one category, pairings are tables with the observed margins, which are
 drawn cell by cell (hypergeometric) or by pairing, whichever is cheaper. Elsewhere supports are
-drawn given the counts (:mod:`hushpoll_analysis.relations.reference_distribution`) and then paired.
+drawn given the counts, as below, and then paired.
 
 Drawing stops at the `ENOUGH`-th table whose statistic is at least the observed one, and the p-value
 is `ENOUGH` over the tables drawn; where so many are not found, it is one more than were found over
 one more than were drawn. Either is a valid p-value (Besag and Clifford, Biometrika 78, 1991).
+
+The support counts alone do not say which categories one record supports together. Where every
+record supports one category (in clear, GRR, SS of size 1) they do. Elsewhere the supports are drawn
+from the protocol's law at the estimated frequencies, given the counts:
+
+- Where the size of the support varies, indicators of one record are independent given the truth.
+  Of the t_v records whose truth is v some x support v, and c_v - x of the others do; x has Fisher's
+  noncentral hypergeometric law (Fog, Communications in Statistics 37, 2008).
+- Where every support has one size above 1, records are drawn by the protocol itself. Of a category
+  that too many support, randomly chosen records support one that too few do instead. The counts of
+  the drawn records are off by about their standard errors, so few records change.
+
+The categories of a question in a block are sets of combinations. What a record supports of each set
+depends on the set of its truth alone, so combinations are drawn whose truths are the first of each.
+Each has its part of the set's count.
 """
 
 from __future__ import annotations

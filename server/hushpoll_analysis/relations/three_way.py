@@ -14,6 +14,10 @@ and the skewness that these give (:mod:`hushpoll_protocols.estimation.score`).
 
 Of questions that are randomised together the weight is that of the combination of their answers, so
 that the table is one of fewer sides: of two as a cross-table, of one as estimates.
+
+Records tell two attributes by independent noise if they are randomised apart. Questions of one
+block are told by one record, so that together they are one side, whose categories are the
+combinations of their answers.
 """
 
 from __future__ import annotations

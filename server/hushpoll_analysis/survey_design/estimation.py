@@ -1,4 +1,12 @@
-"""Weighted shares of an attribute, from records with a design or from the counts that are kept."""
+"""Weighted shares of an attribute, from records with a design or from the counts that are kept.
+
+Whether they can tell anything is known before any answer to the question is looked at. Weights make
+n reports worth fewer: Kish's effective number, which depends on the answers to the design's
+attributes and not on those to the question. The interval of a share is taken as that of so many
+reports without weights, all answers equally frequent. A design with a margin of a perturbed
+attribute divides by the shares of its categories among the respondents, so these must be known,
+too; they are expected to be those of the population.
+"""
 
 from __future__ import annotations
 

@@ -7,9 +7,14 @@ one-hot truth as its expectation. In clear the product is the one-hot truth itse
 records of these products are unbiased for the sums over the true cells, also with a third factor
 for the outcome, whose noise is independent.
 
-A sample is read from its records, with any weights, or from the counts that a server keeps
-(:mod:`hushpoll_analysis.survey_design.samples`). Variances from records are those of the
-residuals themselves, so they need no law.
+A sample is read from its records, with any weights, or from the counts that a server keeps.
+Variances from records are those of the residuals themselves, so they need no law.
+
+Joint counts are of the outcome and one attribute, which has a margin, strata or weights, or there
+is none of these. It may be perturbed, and then all records have one weight. The counts give the
+unbiased joint shares. The variance of a residual follows from them and from the law of the weights:
+noise in the outcome and in the attribute is independent given the truth, so the second moment of a
+product is the product of second moments, summed over the truths.
 """
 
 from __future__ import annotations
