@@ -59,10 +59,7 @@ def difference_limits(
     second_limits: Limits,
     correlation: Array | float = 0.0,
 ) -> Limits:
-    """Return limits of ``first - second``, two rates, from the limits of each.
-
-    `correlation` is that of the two rates; 0 where the groups do not overlap.
-    """
+    """Return limits of ``first - second``, two rates with this correlation, from those of each."""
     gap = first - second
     below = joined(first - first_limits[0], second_limits[1] - second, correlation)
     above = joined(first_limits[1] - first, second - second_limits[0], correlation)
@@ -106,10 +103,7 @@ def largest_limits(limits: Sequence[Limits]) -> Limits:
 def spread_limits(
     hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], confidence: float, *, ratio: bool
 ) -> tuple[float, float]:
-    """Return limits within [0, 1] of max - min, or of min / max, over groups.
-
-    There are at least two groups of at least one row each; hits and rows are int64[groups].
-    """
+    """Return limits within [0, 1] of max - min, or of min / max, over groups int64[groups]."""
     pairs = len(hits) * (len(hits) - 1) / 2
     z = normal_quantile(1 - (1 - confidence) / pairs)
     rate, (low, high) = hits / rows, rate_limits(hits, rows, z)

@@ -120,10 +120,7 @@ class GroupRate:
 
 
 def product(second: Array, left: Array, right: Array) -> Array:
-    """Return the mean product of two linear combinations of terms.
-
-    `second` has the mean product of each pair of terms.
-    """
+    """Return the mean product of two linear combinations of terms, by that of pairs of terms."""
     return np.asarray(np.einsum("...ij,...i,...j->...", second, left, right))
 
 

@@ -152,11 +152,7 @@ def row_terms_of_cells(
     predicted: npt.NDArray[np.int8],
     groups: tuple[Sequence[int], Sequence[int]],
 ) -> npt.NDArray[np.float64]:
-    """Return the terms f64[..., 8] of rows whose group and label are in one block.
-
-    `cells` f64[..., k, 2] are the weights of the row in each category of the protected attribute
-    with a positive, and with a negative label.
-    """
+    """Return terms f64[..., 8] by weights f64[..., k, 2] in cells of positive, negative labels."""
     each = predicted if predicted.ndim == cells.ndim - 1 else predicted[..., None]
     chosen = cells * each[..., None]
     parts = [part[..., list(codes), :].sum(axis=-2) for codes in groups for part in (cells, chosen)]

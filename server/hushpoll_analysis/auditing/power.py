@@ -233,10 +233,7 @@ def smallest_gap(
     confidence: float,
     outside: float = 0.0,
 ) -> float | None:
-    """Return the smallest true difference of a metric's rates that is found with power `POWER`.
-
-    It is to 5 %; None if not even the largest for which there is room is found so often.
-    """
+    """Return the smallest true difference of rates that is found with `POWER`, to 5 %, or None."""
     ends = _gaps(given, metric)
     if ends is None:
         return None

@@ -51,10 +51,7 @@ Array = npt.NDArray[np.float64]
 
 
 def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceSet:
-    """Return a metric of :data:`hushpoll_shared.group_metrics.METRICS` with its confidence set.
-
-    The standard error of a largest difference is that of the difference which is the largest.
-    """
+    """Return a metric with its set; the error is that of the difference which is the largest."""
     parts = [_set_of(region) for region in _regions(moments, name, confidence)]
     if not METRICS[name].is_largest:
         return parts[0]
@@ -111,10 +108,7 @@ def p_value(moments: Moments, name: str) -> float:
 
 
 def conclusive(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
-    """Return whether a set of a metric is bounded, and not all that the metric can be, bool[...].
-
-    This is what "cannot conclude" means, and nothing else is.
-    """
+    """Return whether a set is bounded, and not all that the metric can be: "cannot conclude"."""
     least, most = METRICS[name].range
     bounded = np.isfinite(estimated.lower) & np.isfinite(estimated.upper)
     return np.asarray(bounded & ~((estimated.lower <= least) & (estimated.upper >= most)))
@@ -212,10 +206,7 @@ class _Region:
         return np.where(r1 > 0, r0 / np.where(r1 > 0, r1, 1.0), np.nan)
 
     def largest(self, sign: int | npt.NDArray[np.int64]) -> Array:
-        """Return the largest value of the metric times a sign, f64[...].
-
-        It is infinite if a ratio has no upper bound, and -infinite if no ratio is defined.
-        """
+        """Return the largest metric times a sign, f64[...]; -infinite if no ratio is defined."""
         low_slope, high_slope = self._slopes
         correlation = self._estimated[..., 0]
         # where the extreme is if both rates are normal

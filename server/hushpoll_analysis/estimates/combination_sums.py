@@ -70,10 +70,7 @@ class Sums:
 def variance_coefficients(
     oracle: FrequencyOracle, k: int, size: int | None = None
 ) -> tuple[float, float, float]:
-    """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2.
-
-    By default all k sets have as many combinations as this one.
-    """
+    """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2."""
     law = WeightLaw.of(oracle)
     size = oracle.k // k if size is None else size
     if law.varies or size == 1:

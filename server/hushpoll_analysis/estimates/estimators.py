@@ -76,18 +76,12 @@ def unbiased(data: AttributeData) -> Estimate:
 
 
 def projected(data: AttributeData) -> Estimate:
-    """Return the nearest distribution to the unbiased estimate in Euclidean distance.
-
-    Of a question in a block with others it is nearest to the question's own estimate.
-    """
+    """Return the distribution nearest to the question's own unbiased estimate (Euclidean)."""
     return Estimate("projected", project_simplex(unbiased(data).frequency))
 
 
 def likelihood(data: AttributeData) -> Estimate:
-    """Return the maximum likelihood estimate; of an attribute in clear the shares counted.
-
-    Of a question in a block with others it is that of the block, summed.
-    """
+    """Return the maximum likelihood estimate, of a question in a block the block's, summed."""
     oracle = data.attribute.oracle
     if oracle is None:
         return Estimate("likelihood", data.support / data.n)
@@ -104,10 +98,7 @@ def likelihood(data: AttributeData) -> Estimate:
 
 
 def empirical_bayes(data: AttributeData) -> Estimate:
-    """Return the shrunk estimate, whose strength the counts alone choose.
-
-    Of a question in a block with others it is that of the block, summed.
-    """
+    """Return the shrunk estimate, whose strength the counts alone choose, of a block summed."""
     channel = Channel.of(data.attribute.oracle)
     support = data.support if data.of_block is None else data.of_block
     return Estimate("shrunk", _of_question(data, shrunk(support, data.n, p=channel.p, q=channel.q)))

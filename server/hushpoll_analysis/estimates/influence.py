@@ -203,11 +203,7 @@ def table_influence(
     second: Influence,
     frequencies: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
 ) -> TableInfluence:
-    """Return what one fake report can count as in the cells of a cross-table.
-
-    Both attributes are in different blocks; the constants c are of their estimates, f64[k1],
-    f64[k2].
-    """
+    """Return what one fake report can count as in a cell of two questions of different blocks."""
     ends = [_ends(fake, shares) for fake, shares in zip((first, second), frequencies, strict=True)]
     products = [weight * other for weight, other in product(*ends)]
     return TableInfluence(max(products), min(products))

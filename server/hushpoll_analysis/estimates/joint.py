@@ -85,10 +85,7 @@ class Side:
 
     @classmethod
     def of(cls, oracle: AnyLaw | None, *, estimator: Estimator = "weighted") -> Side:
-        """Return the side of an attribute with this protocol, or this part of a block's.
-
-        None is an attribute in clear.
-        """
+        """Return the side of an attribute with this protocol, or a block's part; None in clear."""
         if oracle is None or estimator == "weighted":
             law = WeightLaw.of(oracle)
         else:
@@ -106,10 +103,7 @@ class Side:
 def estimate_joint(
     counts: JointCounts, first: Side, second: Side, *, confidence: float
 ) -> JointEstimate:
-    """Estimate the joint frequencies with standard errors and intervals.
-
-    With both attributes in clear the interval is Wilson's.
-    """
+    """Estimate joint frequencies with errors and intervals; Wilson's if both are in clear."""
     z = normal_quantile(confidence)
     raw1, raw2 = (
         debiased_means(counts.first, counts.n, first),

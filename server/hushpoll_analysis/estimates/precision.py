@@ -74,10 +74,7 @@ def width_at(oracle: Law | None, frequency: float, n: int, *, confidence: float)
 
 
 def widest(attribute: PublishedAttribute, frequency: float, n: int, confidence: float) -> float:
-    """Return the width of the widest interval of an attribute's categories at one frequency.
-
-    They differ where `ask_if` leaves combinations out of the attribute's block.
-    """
+    """Return the width of the widest interval, as `ask_if` leaves combinations of a block out."""
     law = law_of(attribute)
     laws = [law.of_size(size) for size in set(law.sizes)] if isinstance(law, UnevenSets) else [law]
     return max(width_at(one, frequency, n, confidence=confidence) for one in laws)

@@ -57,10 +57,7 @@ class RecordLaw:
 
     @classmethod
     def of(cls, oracle: FrequencyOracle | None, k: int) -> RecordLaw:
-        """Return the law of a protocol; of an attribute of k categories in clear for None.
-
-        A question in a block has the law of the block, whose domain is larger than its own.
-        """
+        """Return the law of a protocol, a block's for its questions; in clear of k categories."""
         law = WeightLaw.of(oracle)
         if oracle is None:
             return cls(k, law, (0.0, 1.0), (0.0, 0.0, 1.0))

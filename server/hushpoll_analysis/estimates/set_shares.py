@@ -47,10 +47,7 @@ def shares_of_sets(
     *,
     confidence: float,
 ) -> list[Interval]:
-    """Return the share of the respondents in each of several sets; see :func:`group_share`.
-
-    Sets of one size have one law, and their limits are searched for together.
-    """
+    """Return the share of each of several sets; limits of sets of a size are found together."""
     return shares_by_law(law_of(attribute), support, n, sets, confidence=confidence)
 
 

@@ -108,10 +108,7 @@ def _independent(sizes: Sequence[int], q: float, points: int) -> Iterator[Point]
 
 
 def binomial_points(size: int, q: float, points: int = POINTS) -> list[tuple[float, float]]:
-    """Return values and chances with the first moments of a binomial number.
-
-    The first 2m - 1 moments are right for m points; with size + 1 points it is the law.
-    """
+    """Return values and chances with the first 2m - 1 moments of a binomial, for m points."""
     j = np.arange(min(size + 1, points))
     # the recurrence of Krawtchouk's polynomials as a tridiagonal matrix
     matrix = np.diag(q * (size - j) + j * (1 - q))

@@ -49,10 +49,7 @@ def parquet_header(path: Path, option: str) -> tuple[str, ...]:
 def parquet_texts(
     path: Path, option: str, positions: list[int], rows: int
 ) -> Iterator[list[list[str]]]:
-    """Yield the texts of columns, at most `rows` rows at a time.
-
-    A column has texts, numbers or dates.
-    """
+    """Yield the texts of columns of texts, numbers or dates, at most `rows` rows at a time."""
     from pyarrow import ArrowException
 
     try:

@@ -128,10 +128,7 @@ def dependencies(
 
 
 def _foresee(query: Query, sides: Sequence[Expected]) -> list[Reach]:
-    """Return which dependences the tests will find if one pair alone depends; see `judged`.
-
-    Its p-value must then be at most rate/(m (1 + 1/2 + ... + 1/m)), m being the pairs.
-    """
+    """Return which dependences are found if one pair depends: p <= rate/(m (1 + ... + 1/m))."""
     (side,) = sides
     pairs = check_pairs(side.published, query.rate)
     level = query.rate / (len(pairs) * _harmonic(len(pairs)))
@@ -231,10 +228,7 @@ def rare_pairs(
 def check_pairs(
     published: Published, rate: float, but: Collection[str] = ()
 ) -> Sequence[tuple[str, str]]:
-    """Return the pairs that are tested: all of attributes but those that make a domain.
-
-    It refuses a rate outside (0, 0.5], and a survey without a pair.
-    """
+    """Return the pairs that are tested; refuses a rate outside (0, 0.5], and none."""
     if not 0 < rate <= 0.5:
         raise InvalidParameter(
             f"rate is {rate}, outside (0, 0.5]; give the part of false discoveries, such as {RATE}",

@@ -16,10 +16,7 @@ from hushpoll_protocols.errors import InvalidParameter
 
 
 def adjusted(p_values: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Return adjusted p-values f64[m]: a discovery at the rate q is one of at most q.
-
-    The p-values are in [0, 1], in any order, and may be none.
-    """
+    """Return adjusted p-values f64[m]: a discovery at the rate q is one of at most q."""
     values = np.asarray(p_values, np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise InvalidParameter(

@@ -62,10 +62,7 @@ class Scale:
         return int(self.ranks.max()) + 1
 
     def of_level(self, level: int) -> tuple[str, float, float]:
-        """Return the categories of a level by name, and the ends of its interval.
-
-        An anchor stands for answers from the anchor before it to the one behind it.
-        """
+        """Return a level's categories and its ends; an anchor's are the anchors beside it."""
         places = np.flatnonzero(self.ranks == level)
         names = " or ".join(self.categories[place] for place in places.tolist())
         if self.rounded:

@@ -101,10 +101,7 @@ def _in_block(first: Ratios, r: Array, second: Ratios, s: Array, reference: slic
 
 
 def _centred(ratios: Ratios, t: Array, groups: slice) -> tuple[Array, Array, Array]:
-    """Return sums over categories of x_v - t d_v and of its square, and over people of the latter.
-
-    The mean over people is 0 if t is the truth.
-    """
+    """Return sums of x_v - t d_v, of its square, and of that over people; its mean is 0 at t."""
     s0, s1, s2 = (part[:, groups] if part.shape[1] > 1 else part for part in ratios.sums[:3])
     p0, p1, p2 = (part[:, groups] for part in ratios.moments[:3])
     spread = np.maximum(p2 - 2 * t * p1 + t**2 * p0, 0.0)

@@ -214,10 +214,7 @@ def _means(
     confidence: float,
     n: int | None = None,
 ) -> SimultaneousMeans:
-    """Estimate from the answers of each attribute; see :func:`simultaneous_means`.
-
-    With `n` there are so many records, of which some may answer an attribute.
-    """
+    """Estimate from the answers of each attribute, which some of the n records may have."""
     first = next(iter(answers.values()))
     n = first.n if n is None else n
     groups = (None,) if first.group is None else first.group.domain

@@ -86,10 +86,7 @@ def expected_interval_width(side: Side, confidence: float) -> float:
 
 
 def difference_power(first: Side, second: Side, confidence: float) -> float:
-    """Return the chance that the interval of the difference of two shares leaves out 0.
-
-    The interval is that of :func:`hushpoll_analysis.change`: both sides are independent.
-    """
+    """Return the chance that the interval of the difference of independent shares leaves out 0."""
     one, other = _quantiles(first, confidence), _quantiles(second, confidence)
     value, lower, upper = (part[:, None] for part in one)
     lower, upper = difference_limits(value, (lower, upper), other[0], (other[1], other[2]))

@@ -101,10 +101,7 @@ def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
 
 
 def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
-    """Return the means of drawn surveys with their sets, f64[1, surveys], scores in [-1, 1].
-
-    Times `half`, widths are in the unit of the scale.
-    """
+    """Return the means of drawn surveys with their sets, f64[1, surveys], in units of `half`."""
     own = _Numbers.of_scores(means)
     mean, square = own.moments(means.tilted(0.0))
     drawn = _normal(mean, square - np.outer(mean, mean), means.n, surveys)

@@ -79,10 +79,7 @@ def association_power(
     alpha: float,
     in_clear: bool = False,
 ) -> float:
-    """Return the chance that the test of independence rejects at a dependence; answers are even.
-
-    `phi` is above 0: the root of Pearson's statistic of the population over n.
-    """
+    """Return the chance that the test of independence rejects at phi (Pearson), answers even."""
     efficiency, degrees = 1.0, 1
     for attribute in (first, second):
         smallest, rank = _seen(None if in_clear else attribute.oracle, attribute.k)

@@ -194,10 +194,7 @@ def plan(
 
 
 class DraftedOption(TypedDict, total=False):
-    """How precise the questions are under a protocol and a split; `error` where it is impossible.
-
-    The power of an audit is computed apart.
-    """
+    """How precise questions are under a protocol and split, or the `error`; no audit's power."""
 
     protocol: str
     split: str
@@ -430,10 +427,7 @@ def _powers(
 
 
 def total_variance(published: Published, names: Collection[str] = ()) -> float:
-    """Return n times the sum of the variances of a share of 1/k of each perturbed attribute.
-
-    By default all attributes are meant.
-    """
+    """Return n times the sum of the variances of a share of 1/k of these attributes, or of all."""
     parts = (
         _variance(published.answering([one.name]).attribute(one.name))
         / published.share_answering([one.name])
@@ -444,10 +438,7 @@ def total_variance(published: Published, names: Collection[str] = ()) -> float:
 
 
 def _variance(attribute: PublishedAttribute) -> Fraction:
-    """Return the variance of a share of 1/k times those who answer; in a block from the block.
-
-    Where categories have different numbers of combinations, it is their mean.
-    """
+    """Return the variance of a share of 1/k times those who answer; of sets the mean over them."""
     oracle, k = attribute.oracle, attribute.k
     assert oracle is not None  # noqa: S101  (perturbed)
     if oracle.k == k:

@@ -212,10 +212,7 @@ def _required(
 def _with_draw(
     manifest: Manifest, blocks: tuple[str, ...], answer: int, owners: Sequence[str]
 ) -> Manifest | None:
-    """Return the draft with a draw; of a uniform split each answered block has the same part.
-
-    It is None where a select-all has too many selections for a block of a draw.
-    """
+    """Return the draft with a draw; None for a select-all of too many selections."""
     taken = {*owners, *(one.name for one in manifest.attributes)}
     name, number = SHORTHAND, 1
     while name in taken:

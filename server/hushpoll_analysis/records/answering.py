@@ -69,10 +69,7 @@ def of_respondents(
 
 
 def part_answering(published: Published, names: Collection[str]) -> Fraction:
-    """Return which part of the respondents answers questions, in [0, 1].
-
-    Of a survey as it is of those who answer some questions it is the part of these.
-    """
+    """Return which part of the respondents, in [0, 1], that a survey is of answers questions."""
     seen = [
         one.name
         for one in published.attributes

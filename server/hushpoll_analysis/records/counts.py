@@ -268,10 +268,7 @@ class PairCounts:
         )
 
     def of_questions(self, published: Published, a: str, b: str) -> JointCounts | None:
-        """Return what a cross-table of two questions needs, in blocks or not; None: not kept.
-
-        It refuses a question of a draw: see :meth:`answering`.
-        """
+        """Return what a cross-table of two questions outside of draws needs; None: not kept."""
         for name in (a, b):
             refuse_draw(published.attribute(name))
         if (a, b) in self.joint or (b, a) in self.joint:
@@ -298,10 +295,7 @@ class PairCounts:
         return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
 
     def of_pair(self, a: str, b: str) -> JointCounts | None:
-        """Return the counts of two fields of the record, or None where the pair is not kept.
-
-        Of blocks in draws they are of the records that answer both.
-        """
+        """Return the counts of two fields, in draws of those who answer both; None: not kept."""
         if (a, b) in self.joint:
             both = self.joint[a, b]
         elif (b, a) in self.joint:
@@ -318,10 +312,7 @@ class PairCounts:
         return JointCounts(self.counts.n, support[a], support[b], both)
 
     def pack(self) -> tuple[bytes, bytes]:
-        """Return the supports and the joint counts as int64, little-endian, in manifest order.
-
-        Of blocks in draws, how many answered follows in either.
-        """
+        """Return supports, joint counts and, in draws, `within` as int64, little-endian."""
         answered = np.array(list(self.counts.answered.values()), np.int64)
         support = _packed({**self.counts.support, "": answered})
         return support, _packed(self.joint) + _packed(self.within)
@@ -451,10 +442,7 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
 def _within(
     first: Field, second: Field, places: Mapping[str, slice], support: Cells, joint: Cells
 ) -> Cells:
-    """Return how many records answer both fields, and the support of either in these.
-
-    The column after those of a block in a draw says which records answer it.
-    """
+    """Return how many records answer both fields, and the support of either in these."""
     one, other = places[first.name], places[second.name]
     if second.mask is None:
         return np.concatenate([[support[one.stop]], support[one], joint[one.stop, other]])

@@ -119,10 +119,7 @@ class Domain:
 
 
 def asked_group(where: Where | None, published: Published) -> tuple[str, str] | None:
-    """Return the perturbed attribute and the category that conditions name; None where none is.
-
-    `hushpoll_analysis.query_results.in_domain` has refused more than one.
-    """
+    """Return the one perturbed attribute and category that conditions name; None where none is."""
     for name, categories in (where or {}).items():
         if published.attribute(name, field=FIELD).oracle is not None:
             return name, categories[0]

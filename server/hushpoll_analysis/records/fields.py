@@ -14,10 +14,7 @@ from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def fields_of(published: Published, only: Collection[str] | None = None) -> Sequence[Field]:
-    """Return the fields of the record, or those that hold the attributes or blocks that are named.
-
-    A name that the survey does not have chooses nothing.
-    """
+    """Return the fields of the record, or those that hold the attributes or blocks named."""
     fields = published.layout.fields
     if only is None:
         return fields
@@ -30,10 +27,7 @@ def _questions(field: Field) -> set[str]:
 
 
 def categories_of(published: Published, field: Field) -> Iterator[str]:
-    """Yield the categories of a field; of a block the answers to its questions, in their order.
-
-    Combinations that a follow-up or the limits of a select-all make impossible are none of them.
-    """
+    """Yield the categories of a field; of a block the possible answers to its questions."""
     if field.block is None or field.block.alone:
         yield from published.attribute(field.name).domain
         return

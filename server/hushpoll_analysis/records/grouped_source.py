@@ -26,10 +26,7 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True)
 class OfGroups:
-    """The counts of another source, of the groups in clear that may be seen.
-
-    `whole` is of all reports, or of those of a domain, with all categories.
-    """
+    """The counts of another source, of all reports or of a domain, of groups that may be seen."""
 
     whole: Source
     groups: ClearGroups

@@ -80,18 +80,12 @@ def _refused_tree(names: str, block: str | None) -> InvalidParameter:
 
 
 def members_of_categories(attribute: PublishedAttribute) -> tuple[int, ...]:
-    """Return how many values of the domain that is randomised stand for each category.
-
-    They are 1, but for a question that is randomised with others.
-    """
+    """Return how many values of the randomised domain stand for each category; 1 if it is alone."""
     return members_of(law_of(attribute), attribute.k)
 
 
 def combinations_of(attribute: PublishedAttribute) -> int:
-    """Return how many values of the domain that is randomised stand for a category.
-
-    It is 1, but for a question that is randomised with others.
-    """
+    """Return how many values of the randomised domain stand for a category; 1 if it is alone."""
     return 1 if attribute.oracle is None else attribute.oracle.k // attribute.k
 
 

@@ -17,10 +17,7 @@ LARGEST_TABLE = 1 << 22
 
 
 def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts:
-    """Count the indicators of two different attributes, alone and together, in one pass.
-
-    Of questions that are in a block with others see :class:`JointCounts`.
-    """
+    """Count the indicators of two different attributes in one pass; see :class:`JointCounts`."""
     published = records.published
     first, second = pair(published, a, b)
     blocks = published.block_of(a), published.block_of(b)

@@ -58,10 +58,7 @@ def reported_type(field: Field) -> Any:
 
 
 def reported(records: Records, field: Field) -> Any:
-    """Return a field's column: categories, or the bytes that the device sent.
-
-    Of a block in a draw the cells of those who do not answer it are missing.
-    """
+    """Return a field's column: categories, or the bytes that were sent; missing if not answered."""
     pa = _pyarrow("records as a table")
     if field.oracle is None:
         codes = records.codes(field.name).astype(np.int32)

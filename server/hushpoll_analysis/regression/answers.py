@@ -322,10 +322,7 @@ def _distinct(counts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Pla
 
 
 def even_products_of_cells(oracle: FrequencyOracle, cells: Places) -> Array:
-    """Return f64[K, K]: what :meth:`Patterns.even_products` says of cells of a protocol's values.
-
-    All cells are alike, and so are the values of each; by records drawn of them.
-    """
+    """Return f64[K, K]: :meth:`Patterns.even_products` of even cells, by records drawn of them."""
     sizes = np.bincount(cells).astype(np.float64)
     k, low, rise = len(sizes), float(oracle.q), float(oracle.p - oracle.q)
     if oracle.names_one_value:

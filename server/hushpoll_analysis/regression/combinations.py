@@ -97,10 +97,7 @@ class Combinations:
 
 
 def combinations_of(block: Block, names: Collection[str]) -> tuple[Combinations, Places | None]:
-    """Return the combinations of some questions of a block, and which one each of the block's has.
-
-    The latter are int64[k]; None where these are all its questions.
-    """
+    """Return the combinations of questions, and the block's among them, int64[k]; None: all."""
     asked = [question for question in block.questions if question.name in names]
     mixed = np.zeros(block.k, np.int64)
     for question in asked:

@@ -153,10 +153,7 @@ def marginal_effects(averages: Averages, *, confidence: float) -> list[Chance]:
 
 
 def predicted(averages: Averages, values: Mapping[str, str], *, confidence: float) -> list[Chance]:
-    """Return average chances if all rows had stated values of some predictors.
-
-    Values are the category's text, or a number.
-    """
+    """Return average chances if all rows had stated values, texts or numbers, of predictors."""
     design = averages.likelihood.design
     clear, hidden = dict(design.clear), dict(design.hidden.codes)
     predictors = _predictors(averages.likelihood)

@@ -268,7 +268,7 @@ def _trusted_step(
 
 
 def _damped(known: Array, metric: Array, gradient: Array, most: float) -> Array | None:
-    """Return (I + m M)^-1 g with the least m >= 0 that makes it positive and no longer than most.
+    """Return (I + m M)^-1 g with the least m >= 0 that makes it positive and not too long.
 
     The length is met within a fifth. None if no m does it.
     """
@@ -365,10 +365,7 @@ def _upwards(
     *,
     whole: bool = False,
 ) -> tuple[Array, Slopes] | None:
-    """Return the first point on a step, halved again and again, that is higher; None: none is.
-
-    Where it is the whole step or none, it must rise by more.
-    """
+    """Return the first point on a step, halved again and again, that is higher; None: none is."""
     length, share = 1.0, 0.05 if whole else 1e-4
     while length > 1e-6:
         tried = at.copy()

@@ -135,11 +135,7 @@ class Covariance:
 def covariance(
     likelihood: Likelihood, maximum: Maximum, *, robust: bool, estimates: Array | None = None
 ) -> Covariance:
-    """Return the covariance of the estimates, by the information at them.
-
-    The sandwich is used if `robust`, and with weights or clusters; estimates are by default the
-    maximum.
-    """
+    """Return the covariance of the estimates; the sandwich if `robust`, weighted or clustered."""
     at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
     if estimates is not None:
         at, slopes = estimates, likelihood.at(estimates, complete=False)
@@ -227,10 +223,7 @@ def _even(unit: Unit, oracle: FrequencyOracle, times: float) -> Array:
 
 
 def spreads(likelihood: Likelihood) -> Array:
-    """Return by how much each column is to change for its slope to be compared with `NOISY`.
-
-    1 for dummies; a standard deviation for numbers.
-    """
+    """Return by how much each column changes: 1, or a standard deviation of numbers."""
     design = likelihood.design
     sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, design.groups)
     found = []
@@ -246,10 +239,7 @@ def spreads(likelihood: Likelihood) -> Array:
 
 
 def expected_of_slopes(likelihood: Likelihood, sample: Likelihood) -> dict[int, float]:
-    """Return, by parameter, the expected standard errors that are compared with `NOISY`.
-
-    They are computed of the sample: all rows, or many of them.
-    """
+    """Return, by parameter, expected errors, of a sample of rows, to be compared with `NOISY`."""
     family, wide = likelihood.family, spreads(likelihood)
     errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
     return {
@@ -413,10 +403,7 @@ def tests(
 def wald(
     term: str, values: Array, known: Covariance, places: npt.NDArray[np.int64]
 ) -> Iterator[Test]:
-    """Yield Wald's test that some coefficients are 0, where their covariance has an inverse.
-
-    Of fewer clusters than coefficients it has none, and of rows that a line fits without error.
-    """
+    """Yield Wald's test that coefficients are 0, where their covariance has an inverse."""
     inverse = covariance_of(known.matrix[np.ix_(places, places)])
     if inverse is not None:
         statistic = float(values @ inverse @ values)

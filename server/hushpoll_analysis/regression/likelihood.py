@@ -165,10 +165,7 @@ class Likelihood:
         return tuple(found)
 
     def record_likelihood(self, rows: slice) -> Array:
-        """Return f64[R, Y or 1, C]: the likelihood of records under each outcome and combination.
-
-        The outcome's axis has one place where it is in clear.
-        """
+        """Return f64[R, Y or 1, C]: the likelihood of records; 1 where the outcome is in clear."""
         shape = (rows.stop - rows.start, self.y if self.own is not None else 1, self.c)
         likely = np.ones(shape)
         flat = likely.reshape(len(likely), -1)
@@ -311,10 +308,7 @@ class Likelihood:
         return asked(seen.result().complete), asked(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
-        """Return the mean product of the chances of two outcomes and combinations, given a record.
-
-        Times their number, f64[Y C, Y C]; of rows of which the same was asked in the same way.
-        """
+        """Return f64[Y C, Y C]: Y C times the mean product of two chances given a record."""
         size, weight = self.y * self.c, self.rows.weight[rows]
         told = np.full((size, size), 1 / size)
         for place, unit in enumerate(self.units):

@@ -41,10 +41,7 @@ class Coefficient:
 
 
 class Family(ABC):
-    """A model of a categorical outcome.
-
-    Its domain has the reference first.
-    """
+    """A model of a categorical outcome, whose domain has the reference first."""
 
     name: ClassVar[str]
 
@@ -73,10 +70,7 @@ class Family(ABC):
 
     @abstractmethod
     def evaluate(self, eta: Array) -> tuple[Array, Array, Array]:
-        """Return ln P, f64[..., Y], and its derivatives by the linear predictors f64[..., M].
-
-        The first are f64[..., Y, M], the second, with the sign changed, f64[..., Y, M, M].
-        """
+        """Return ln P, f64[..., Y], its slopes, f64[..., Y, M], and minus the second ones."""
 
     def chances(self, eta: Array) -> Array:
         """Return P, f64[..., Y]."""

@@ -180,11 +180,7 @@ class Regression:
         return [replace(one, too_noisy=one.too_noisy or marked) for one in found]
 
     def adjusted(self) -> list[dict[str, str | float | None]]:
-        """Return average chances if all rows had each answer of each predictor with categories.
-
-        Of predictors with at most `MOST_ADJUSTED` answers, one at a time; empty of a linear
-        outcome.
-        """
+        """Return average chances for each answer of predictors with up to `MOST_ADJUSTED`."""
         return [
             {"predictor": name, "value": level, **chance.to_dict()}
             for name, levels in named_factors(self.columns).items()

@@ -191,10 +191,7 @@ def _variance(x: Array, stratum: Places, total: Array, size: Array, psi: float) 
 def _fieller(
     r: float, s: float, zero: float, linear: float, square: float, z: float
 ) -> tuple[float | None, float | None]:
-    """Return the ends of {psi > 0: (r - psi s)^2 <= z^2 variance}; None: no end.
-
-    Where it has two parts, all between them counts as well.
-    """
+    """Return the ends of {psi > 0: (r - psi s)^2 <= z^2 variance}, of two parts the outer ones."""
     a, b, c = s * s - z * z * square, -2 * r * s - z * z * linear, r * r - z * z * zero
     inside = b * b - 4 * a * c
     if a <= 0 and inside <= 0:

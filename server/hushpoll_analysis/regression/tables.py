@@ -79,10 +79,7 @@ class Law:
 
 
 def read_law(path: Path, by: str | None = None) -> Law:
-    """Read the law of a randomised column.
-
-    It is CSV; `by` is the column that says which law a row has, and the table then has it first.
-    """
+    """Read the law of a randomised column from CSV; column `by` says which law a row has."""
     with open_table(path, field=LAW) as table:
         first = 0 if by is None else 1
         if by is not None and table.header[0] != by:

@@ -69,10 +69,7 @@ class Variance:
 
 
 def changes(likelihood: Likelihood, parameters: Array, inverse: Array) -> Array:
-    """Return f64[outcome_size, 2]: by how much the variances change to both sides of estimates.
-
-    The inverse f64[q, q] is that of the observed information at the estimates.
-    """
+    """Return f64[outcome_size, 2]: by how much the variances change to both sides of estimates."""
     found = np.ones((likelihood.outcome_size, 2))
     for place, ends in enumerate(found):
         error = np.sqrt(inverse[place, place])

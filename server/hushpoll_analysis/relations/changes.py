@@ -290,10 +290,7 @@ def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
 
 
 def matched_labels(before: Wave, after: Wave) -> dict[str, tuple[list[int], list[int]]]:
-    """Return the codes of each label on both sides, in the order of `after`.
-
-    It refuses sides with different labels, or with a single one.
-    """
+    """Return the codes of each label on both sides, in the order of `after`; refuses one label."""
     old, new = before.labels("since_mapping"), after.labels()
     for mine, theirs, side, other in ((old, new, before, after), (new, old, after, before)):
         missing = [label for label in mine if label not in theirs]

@@ -196,10 +196,7 @@ def outcome_of_test(query: Query, source: Source) -> IndependenceTest:
 
 
 def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceTest:
-    """Test from joint counts, without a verdict.
-
-    At most `most_tables` tables are drawn; of many tests, a few need small p-values.
-    """
+    """Test from joint counts, without a verdict, by at most so many drawn tables."""
     a, b, alpha = query.a, query.b, query.alpha
     published = source.published
     first, second = pair(published, a, b)
@@ -363,10 +360,7 @@ def _rarest(law: AnyLaw | None, support: npt.NDArray[np.int64], n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Whitened:
-    """A square root of S^+, f64[rank, k], its rank, and the largest and smallest efficiency.
-
-    `frequency` are the estimates at which they are, f64[k], at least 0 and summing to 1.
-    """
+    """A root of S^+, f64[rank, k], at frequencies f64[k], and its largest and least efficiency."""
 
     law: AnyLaw | None
     frequency: Array

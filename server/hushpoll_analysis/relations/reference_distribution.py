@@ -257,10 +257,7 @@ class PairingTest:
         return np.asarray(np.square(projected).sum(axis=(-2, -1)) / self.counts.n)
 
     def p_value(self, key: str, *, most: int = TABLES) -> Drawn:
-        """Draw tables until the p-value is known well enough.
-
-        Tables depend on the key and on the counts alone, so a result can be repeated.
-        """
+        """Draw tables, which the key and the counts alone decide, until the p-value is known."""
         observed = float(self.statistics(self.counts.both.astype(np.float64))) * _EQUAL
         found = drawn = 0
         for statistics in self._batches(self._generator(key), most):

@@ -349,10 +349,7 @@ def chosen_attributes(published: Published, names: Sequence[str]) -> list[Publis
 def _count(
     records: Records | RecordStream, sides: Sequence[TableSide]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return how many records support each tuple, int64[k1 + 1, ...], and all of them.
-
-    The last place of each axis stands for any category.
-    """
+    """Return how many records support each tuple, int64[k1 + 1, ...], the last of any category."""
     shape = tuple(side.k + 1 for side in sides)
     *first, last = shape
     left, most = math.prod(first), math.prod(side.most for side in sides)

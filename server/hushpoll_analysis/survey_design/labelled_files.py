@@ -301,10 +301,7 @@ def _same(records: Records, one: Field) -> Field:
 
 
 def codes_of(records: Records, one: Field) -> npt.NDArray[Any]:
-    """Return what was reported of a field in clear, or by GRR, as codes.
-
-    They are whole numbers; of a field in a draw floats, those of who does not answer it no number.
-    """
+    """Return what was reported in clear, or by GRR, as whole numbers; NaN if not answered."""
     if one.oracle is None:
         return records.codes(one.name).astype(np.int32)
     found = of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))

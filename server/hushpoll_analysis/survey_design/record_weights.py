@@ -42,12 +42,7 @@ class RecordWeights:
     def of(
         cls, published: Published, design: SurveyDesign, parts: Iterable[Records]
     ) -> RecordWeights:
-        """Return the weights that a design gives to records.
-
-        They are the design's own weights, times what its strata and margins ask for.
-
-        All are of attributes in clear, and the records are read once.
-        """
+        """Return the design's weights of records, times what strata and clear margins ask for."""
         names = _attributes(published, design)
         others = [one.name for one in published.attributes if one.name not in names]
         if not names or not others:

@@ -46,10 +46,7 @@ LARGEST_TABLE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Sums over the records; C cells, k categories of the outcome.
-
-    Weights a are scaled to sum to 1.
-    """
+    """Sums over the records by C cells and k categories, with weights a that sum to 1."""
 
     cells: Array
     """f64[C], sums of a in each cell."""

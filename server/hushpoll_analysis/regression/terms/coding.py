@@ -93,10 +93,7 @@ class Column:
 
 
 def coded(factor: Factor, answers: Answers) -> Coded:
-    """Return a factor with its levels.
-
-    It refuses a computation with texts, or with columns in clear and perturbed questions together.
-    """
+    """Return a factor with its levels; refuses to compute with texts or of both kinds."""
     perturbed = {name: answers.unit_of(name) is not None for name in factor.variables}
     if factor.tree is None:
         (name,) = factor.variables
