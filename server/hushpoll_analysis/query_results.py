@@ -96,22 +96,7 @@ _WITHIN_GROUPS: Final = tuple(
 
 
 def result_of(query: Query[R], source: Source, before: Source | None = None) -> R:
-    """Return the result of a query.
-
-    Parameters
-    ----------
-    query : Query
-        One of `RESULTS`.
-    source : Source
-        Of the version that it is about.
-    before : Source, optional
-        Of the version that it is compared with.
-
-    Raises
-    ------
-    InvalidParameter
-        For what the query's function refuses, and what :func:`in_domain` does.
-    """
+    """Return the result of a query from its source and that of the version it is compared with."""
     inside = None if before is None else in_domain(query, before)
     return result_within(query, in_domain(query, source), inside)
 
@@ -119,12 +104,8 @@ def result_of(query: Query[R], source: Source, before: Source | None = None) -> 
 def in_domain(query: Query[Any], source: Source) -> Source:
     """Return the source of the reports that a query is about.
 
-    Raises
-    ------
-    InvalidParameter
-        For a condition on an attribute that is unknown or asked for itself, on a perturbed
-        one where the statistic has no law of its groups, on an
-        unknown category, and where no report is in the domain.
+    It refuses a condition on an attribute that is asked for itself, and on a perturbed one where
+    the statistic has no law of its groups.
     """
     if query.where is None:
         return source

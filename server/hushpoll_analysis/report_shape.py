@@ -15,7 +15,8 @@ An attacker who draws the rest of a record like a device passes the test;
 
 Each p-value is valid for any number of reports: exact binomial tails, the inequality of Dvoretzky,
 Kiefer and Wolfowitz, the birthday bound, and, for the mean support of local hashing, Maurer and
-Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferroni.
+Pontil's empirical Bernstein inequality (COLT 2009). They are joined by Bonferroni. No p-value rests
+on a normal approximation, which is worst in the tails.
 """
 
 from __future__ import annotations
@@ -39,15 +40,7 @@ from hushpoll_shared.survey.codec import Field, Mask
 
 
 def upper_tail(count: int, n: int, probability: float) -> float:
-    """Return Pr[X >= count] for X binomial(n, probability), or 1 where count is below the mean.
-
-    Parameters
-    ----------
-    count, n : int
-        0 <= count <= n.
-    probability : float
-        In [0, 1].
-    """
+    """Return Pr[X >= count] for X binomial(n, probability), or 1 where count is below the mean."""
     if count <= n * probability:
         return 1.0
     from scipy.special import bdtrc  # slow to import, and a server starts without it
@@ -60,18 +53,8 @@ def largest_excess(
 ) -> tuple[float, int]:
     """Return a p-value for the cell of a multinomial that is fullest beyond chance, and the cell.
 
-    Parameters
-    ----------
-    counts : int64[m]
-        Of each cell.
-    law : f64[m]
-        Probability of each cell.
-
-    Returns
-    -------
-    (float, int)
-        The smallest exact tail over the cells times their number (Bonferroni): under the law it is
-        at most x with probability at most x.
+    The smallest exact tail over the cells f64[m] times their number (Bonferroni) is under the law
+    at most x with probability at most x.
     """
     n = int(counts.sum())
     if n == 0:
@@ -126,45 +109,27 @@ _WORD = 2.0**64
 
 @dataclass(frozen=True, slots=True)
 class AttributeShape:
-    """What one attribute's reports look like.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    protocol : str or None
-        None in clear.
-    p_value : float or None
-        Valid in any number of reports; None where nothing of a report's shape is fixed.
-    finding : str
-        What deviates most, or why there is nothing to test.
-    """
+    """What one attribute's reports look like."""
 
     name: str
     protocol: str | None
+    """None in clear."""
     p_value: float | None
+    """Valid in any number of reports; None where nothing of a report's shape is fixed."""
     finding: str
+    """What deviates most, or why there is nothing to test."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportShape(Tabular):
-    """Whether a survey's reports look like those that devices make.
-
-    Attributes
-    ----------
-    n : int
-        Reports.
-    attributes : tuple of AttributeShape
-        In manifest order.
-    alpha : float
-        Chance, at most, that honest reports are flagged.
-    """
+    """Whether a survey's reports look like those that devices make."""
 
     statistic_name: ClassVar[str] = "shape"
 
     n: int
     attributes: tuple[AttributeShape, ...]
     alpha: float = ALPHA
+    """Chance, at most, that honest reports are flagged."""
 
     @property
     def p_value(self) -> float | None:
@@ -191,17 +156,8 @@ class ReportShape(Tabular):
 def report_shape(records: Records | RecordStream, *, alpha: float = ALPHA) -> ReportShape:
     """Test the shape of records against the law of honest devices.
 
-    Parameters
-    ----------
-    records : Records or RecordStream
-        Read in blocks; of local hashing 8 bytes a record are kept.
-    alpha : float
-        Chance, at most, that honest reports are flagged.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are no records.
+    Records are read in blocks; of local hashing 8 bytes a record are kept. `alpha` is the chance,
+    at most, that honest reports are flagged.
     """
     layout = records.published.layout
     tests = {field.name: _test_of(field) for field in layout.fields}

@@ -1,6 +1,16 @@
 """An audit of a model's group fairness from perturbed records alone: no group is known in clear.
 
 See docs/explanation/fairness-without-the-attribute.md for the derivation and its conditions.
+
+The share of a group has the interval of an estimate. A group is a set of categories, and its weight
+is the sum of theirs. Where every row has a label, its share is the sum of their estimates, and its
+interval is that of estimates (:mod:`hushpoll_protocols.estimation.score`), with the variance and
+the skewness that the law gives the weight of the set. Where the target has a category for missing
+answers, the share is of those who gave a label: the mean product of the group's weight and the
+label's, as in a cross-table.
+
+Plus or minus 1.96 standard errors, as estimated, covered a group of 1 % in 66 % of the surveys
+(OUE, epsilon 8, 200 respondents).
 """
 
 from __future__ import annotations
@@ -38,9 +48,9 @@ from hushpoll_analysis.auditing.report import (
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.set_shares import group_share, shares_by_law, weight_variances
-from hushpoll_analysis.estimates.tables import common_block
 from hushpoll_analysis.records.answering import audited, part_answering, require_answered
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.laws import cells_of, law_of, members_of_categories
@@ -337,27 +347,7 @@ Array = npt.NDArray[np.float64]
 def group_shares(
     records: Records, moments: Moments, *, confidence: float
 ) -> tuple[Interval, Interval]:
-    """Return the shares of the respondents who are in either group and have a label.
-
-    Parameters
-    ----------
-    records : Records
-        At least one, of a survey that declares a protected attribute.
-    moments : Moments
-        Of the audit of these records.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    (Interval, Interval)
-        Of the unprivileged and of the privileged group.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
-    """
+    """Return the shares of the respondents who are in either group and have a label."""
     published = records.published
     group, target, protected = protected_of(published), published.target, published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)

@@ -70,16 +70,7 @@ def weight(
 
 
 def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
-    """Read a column of weights, f64[n], in the order of the rows.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is neither a table of CSV nor Parquet, has no such column, or a row has no
-        number in it.
-    OSError
-        If it cannot be read.
-    """
+    """Read a column of weights, f64[n], in the order of the rows."""
     if is_parquet(path):
         place = column_place(parquet_header(path, _FIELD), column, path, _FIELD, _NAME_ONE)
         batches = parquet_texts(path, _FIELD, [place], _ROWS)

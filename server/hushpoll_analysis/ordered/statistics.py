@@ -2,7 +2,24 @@
 
 All of them are means of scores among those who answered, so their sets are those of
 :mod:`hushpoll_analysis.ordered.ratios`, in the unit of the scale. Differences to a group are those
-of two such means, with the correlation that :mod:`hushpoll_analysis.ordered.statistics` gives.
+of two such means, with their correlation.
+
+Where groups are perturbed, every record has a weight in each of them, so the estimates of two
+groups depend on each other. Let A be the sum over v of (x_v - r d_v) W_v of a record, as in
+:mod:`hushpoll_analysis.ordered.ratios`, and U_b its weight in group b. The set of group b is about
+the mean of A U_b. Given the truth, answers and groups have independent noise, so that for another
+group c with scores y and B, the sum over v of (y_v - s d_v) W_v,
+
+    Cov(A U_b, B U_c) = sum over truths g of Cov(U_b, U_c | g) E[A B; g],
+
+because nobody is in both groups, and both means are 0 if r and s are the truth. With
+
+    A B = ((A + B)/2)^2 - ((A - B)/2)^2
+
+the second moments of the law (:mod:`hushpoll_analysis.estimates.score_law`) suffice.
+
+Where answers and groups are in one block, A and B are sums over different combinations of it, and
+E[A B] follows from second moments in the same way.
 """
 
 from __future__ import annotations
@@ -33,13 +50,8 @@ def correlations(
 ) -> Array:
     """Return the correlation of each group's mean with a mean of one group, f64[rows, groups].
 
-    Parameters
-    ----------
-    first, second : (Ratios, f64[rows, m], f64[rows, groups])
-        Of the same answers within groups, row by row: the ratios, their scores, and their
-        estimates, nan where there is none; such a correlation means nothing.
-    reference : int
-        Code of the group whose mean is the second's.
+    Either side has ratios, their scores f64[rows, m], and their estimates f64[rows, groups], nan
+    where there is none; such a correlation means nothing.
     """
     answers = first[0].answers
     alone = slice(reference, reference + 1)
@@ -89,10 +101,7 @@ def _in_block(first: Ratios, r: Array, second: Ratios, s: Array, reference: slic
 
 
 def _centred(ratios: Ratios, t: Array, groups: slice) -> tuple[Array, Array, Array]:
-    """Return sums over categories of x_v - t d_v and of its square, and over people of the latter.
-
-    The mean over people is 0 if t is the truth.
-    """
+    """Return sums of x_v - t d_v, of its square, and of that over people; its mean is 0 at t."""
     s0, s1, s2 = (part[:, groups] if part.shape[1] > 1 else part for part in ratios.sums[:3])
     p0, p1, p2 = (part[:, groups] for part in ratios.moments[:3])
     spread = np.maximum(p2 - 2 * t * p1 + t**2 * p0, 0.0)
@@ -126,15 +135,10 @@ NAMES: Final = STATISTICS
 
 @dataclass(frozen=True, slots=True)
 class Bounded(Interval):
-    """An estimate with its set, and the interval of numbers in which the truth lies for certain.
-
-    Attributes
-    ----------
-    least, most : float
-        Of the truth, such as 0 and 1 of a share.
-    """
+    """An estimate with its set, and the interval of numbers in which the truth lies for certain."""
 
     least: float
+    """Of the truth, such as 0 and 1 of a share."""
     most: float
 
     @property
@@ -178,15 +182,10 @@ def statistic_names(scale: Scale, threshold: float | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of a scale in each group.
-
-    Attributes
-    ----------
-    blocks : tuple of Block
-        Of the means, and of the share at a threshold if there is one.
-    """
+    """The statistics of a scale in each group."""
 
     blocks: tuple[Block, ...]
+    """Of the means, and of the share at a threshold if there is one."""
 
     @classmethod
     def of(
@@ -196,32 +195,14 @@ class Statistics:
         threshold: float | None,
         names: Sequence[str] | None = None,
     ) -> Statistics:
-        """Return the statistics of answers.
-
-        Parameters
-        ----------
-        answers : Answers
-            Of the attribute.
-        threshold : float or None
-            As :meth:`Scale.at_least` takes it.
-        names : sequence of str, optional
-            Of the means; by default those that the scale has.
-        """
+        """Return the statistics of answers; of the means by default those that the scale has."""
         blocks = [Block.of_means(answers, scale, names or statistic_names(scale, None))]
         if threshold is not None:
             blocks.append(Block.of_share(answers, scale.at_least(threshold)))
         return cls(tuple(blocks))
 
     def estimates(self, z: float, reference: int | None = None) -> tuple[ByGroup, ByGroup | None]:
-        """Return the statistics of each group, and their differences to one group.
-
-        Parameters
-        ----------
-        z : float
-            Normal quantile of the sets, above 0.
-        reference : int, optional
-            Code of the group; without one there are no differences.
-        """
+        """Return the statistics of each group, and their differences to one group, if any."""
         found: dict[str, list[Bounded]] = {}
         differences: dict[str, list[Bounded]] = {}
         for block in self.blocks:
@@ -234,25 +215,16 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Ratios, and how each row becomes a number of its statistic: shift + factor times ratio.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the rows.
-    ratios : Ratios
-        Of the scores.
-    scores : f64[rows, m]
-        Within the ends of the ratios.
-    shift, factor : f64[rows, 1]
-        Of each row.
-    """
+    """Ratios, and how each row becomes a number of its statistic: shift + factor times ratio."""
 
     names: tuple[str, ...]
     ratios: Ratios
     scores: Array
+    """f64[rows, m], within the ends of the ratios."""
     shift: Array
+    """f64[rows, 1]"""
     factor: Array
+    """f64[rows, 1]"""
 
     @classmethod
     def of_means(cls, answers: Answers, scale: Scale, names: Sequence[str]) -> Block:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
@@ -52,31 +52,21 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """What the ordered answers of one group, or of everybody, come to.
-
-    Attributes
-    ----------
-    group : str or None
-        None for everybody.
-    mean : Bounded
-        Of the scores of those who answered, in their unit; intervals count with their middle.
-    least, greatest : Bounded or None
-        The mean if all answers lay at the lower, or at the upper, end of their interval. None
-        where every category is a number.
-    at_least : Bounded or None
-        Share of those who answered at or above the threshold.
-    nps : Bounded or None
-        Promoters (9 and 10) minus detractors (0 to 6), in [-100, 100]; of the scale 0 to 10 alone.
-    quantiles : tuple of Quantile
-        In the order asked for.
-    """
+    """What the ordered answers of one group, or of everybody, come to."""
 
     group: str | None
+    """None for everybody."""
     mean: Bounded
+    """Of the scores of those who answered, in their unit; intervals count with their middle."""
     least: Bounded | None
+    """The mean if all answers lay at the lower, or (`greatest`) at the upper, end of their
+    interval. None where every category is a number."""
     greatest: Bounded | None
     at_least: Bounded | None
+    """Share of those who answered at or above the threshold."""
     nps: Bounded | None
+    """Promoters (9 and 10) minus detractors (0 to 6), in [-100, 100]; of the scale 0 to 10
+    alone."""
     quantiles: tuple[Quantile, ...]
 
     def row(self) -> SummaryRow:
@@ -91,17 +81,11 @@ class GroupDifference:
 
     Quantiles have no difference: their sets are of categories, and no rule here bounds how far two
     of them are apart.
-
-    Attributes
-    ----------
-    group : str
-        That is compared.
-    mean, least, greatest, at_least, nps
-        As of :class:`GroupSummary`; the sets allow for the noise that both groups share.
     """
 
     group: str
     mean: Bounded
+    """As of :class:`GroupSummary`; the sets allow for the noise that both groups share."""
     least: Bounded | None
     greatest: Bounded | None
     at_least: Bounded | None
@@ -207,13 +191,7 @@ class OrderedSummary(Found):
 
 
 def checked_scale(query: Query, published: Published) -> Scale:
-    """Return the scale, once all of the query has been checked.
-
-    Raises
-    ------
-    InvalidParameter
-        See :func:`ordered_summary`.
-    """
+    """Return the scale, once all of the query has been checked."""
     attribute = published.attribute(query.attribute)
     if query.given is not None:
         pair(published, query.attribute, query.given, ("attribute", "given"))
@@ -231,13 +209,7 @@ def checked_scale(query: Query, published: Published) -> Scale:
 
 
 def reference_place(query: Query, published: Published) -> int | None:
-    """Return the code of the reference; None without one.
-
-    Raises
-    ------
-    InvalidParameter
-        For a reference that is no category of `given`, or without `given`.
-    """
+    """Return the code of the reference; None without one."""
     if query.reference is None:
         return None
     if query.given is None:
@@ -326,13 +298,7 @@ def ordered_summary(
 
 
 def answers_of(source: Source, attribute: str, given: str | None) -> Answers:
-    """Return the answers of an attribute, alone or within groups.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute, or no records.
-    """
+    """Return the answers of an attribute, alone or within groups."""
     asked = source.published.attribute(attribute)
     if given is not None:
         joint = source.pair(attribute, given)

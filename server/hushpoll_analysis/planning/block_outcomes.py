@@ -2,20 +2,32 @@
 
 Of a follow-up all is about the people who are asked: shares are ratios, whose intervals are taken
 as normal.
+
+Of two questions one at least is in a block with others. Within one block both are read from
+the block's own table, whose cells are sums of its weights. In different blocks a cell is the mean
+of the product of the weights of either, which are independent given the truth. Either way a sum of
+cells has known moments. Estimates are drawn as normal with them, with a fixed seed, and each survey
+has Fieller's sets of its two ratios and Newcombe's of their difference.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.combination_sums import Sums
+from hushpoll_analysis.estimates.combination_sums import Sums, variance_coefficients
+from hushpoll_analysis.metrics import difference_limits
+from hushpoll_analysis.planning.expected_estimates import (
+    normal_quantiles,
+    other_normal_quantiles,
+    smallest_found,
+)
 from hushpoll_analysis.planning.expected_leads import SEED
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.follow_ups import (
@@ -25,12 +37,6 @@ from hushpoll_analysis.planning.follow_ups import (
     sizes_of,
 )
 from hushpoll_analysis.planning.goals import Kind, share_behind
-from hushpoll_analysis.planning.shares_of_sets import (
-    Share,
-    share_width,
-    shares_power,
-    smallest_of_shares,
-)
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.chi_square import seen_part
 from hushpoll_analysis.relations.confidence_sets import Sets
@@ -38,12 +44,77 @@ from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import UnevenSets
+from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 if TYPE_CHECKING:
     from hushpoll_analysis.planning.outcomes import Asked, Outcome
 
+POINTS = 9
+"""Values of an estimate over which the width of its interval is averaged."""
+
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Respondents whose share of a set of combinations is estimated from their records."""
+
+    oracle: FrequencyOracle
+    k: int
+    """Sets."""
+    n: int
+    frequency: float
+    """True share, in [0, 1]."""
+    size: int | None = None
+    """Combinations of the set; None where all sets have as many."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard error of the estimate."""
+        c0, c1, c2 = variance_coefficients(self.oracle, self.k, self.size)
+        f = self.frequency
+        return float(np.sqrt(max(c0 + c1 * f + c2 * f * f, 0.0) / self.n))
+
+    def intervals(self, normal: Array, confidence: float) -> tuple[Array, Array, Array]:
+        """Return estimates that are so many standard errors from the truth, with their limits."""
+        value = self.frequency + self.deviation * normal
+        terms = variance_coefficients(self.oracle, self.k, self.size)
+        c0, c1, c2 = (np.asarray(term) for term in terms)
+        limits = score_limits(value, self.n, variance=(c0, c1, c2), z=normal_quantile(confidence))
+        return value, *limits
+
+
+def share_width(share: Share, confidence: float) -> float:
+    """Return the mean width of the interval of a share."""
+    places, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    _, lower, upper = share.intervals(places, confidence)
+    return float((upper - lower) @ weights / weights.sum())
+
+
+def shares_power(first: Share, second: Share, confidence: float) -> float:
+    """Return the chance that the interval of the difference of independent shares leaves out 0."""
+    value, lower, upper = first.intervals(normal_quantiles(), confidence)
+    other = second.intervals(other_normal_quantiles(), confidence)
+    low, high = difference_limits(
+        value[:, None], (lower[:, None], upper[:, None]), other[0], (other[1], other[2])
+    )
+    return float(((low > 0) | (high < 0)).mean())
+
+
+def smallest_of_shares(second: Share, n: int, confidence: float, power: float) -> float | None:
+    """Return the smallest difference from a second side's share that is found so often."""
+
+    def found(difference: float) -> float:
+        frequency = min(second.frequency + difference, 1.0)
+        return shares_power(replace(second, n=n, frequency=frequency), second, confidence)
+
+    steps = normal_quantile(confidence) + NormalDist().inv_cdf(power)
+    first = replace(second, n=n)
+    guess = steps * float(np.hypot(first.deviation, second.deviation))
+    return smallest_found(found, 1.0 - second.frequency, power, guess=guess, slope=steps)
+
+
 Cells = tuple[Array, Array]
 """Coefficients of the categories of either question; those of the cells are their products."""
 
@@ -52,25 +123,15 @@ _NONE: Final = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The people by their answers to two questions.
-
-    Attributes
-    ----------
-    of, given : PublishedAttribute
-        The questions.
-    people : f64[k of `of`, k of `given`]
-        Their shares, summing to 1.
-    cells : f64[k of `of`, k of `given`] or None
-        Combinations of the block that both are in; None in different blocks, and in one whose cells
-        all have as many.
-    in_clear : bool
-        Whether answers are taken as unperturbed.
-    """
+    """The people by their answers to two questions."""
 
     of: PublishedAttribute
     given: PublishedAttribute
     people: Array
+    """f64[k of `of`, k of `given`], summing to 1."""
     cells: Array | None = None
+    """f64[k of `of`, k of `given`], combinations of the block that both are in; None in different
+    blocks, and in one whose cells all have as many."""
     in_clear: bool = False
 
     @property
@@ -104,16 +165,7 @@ def ratios_power(
 ) -> float:
     """Return the chance that the interval of the difference of two groups' ratios leaves out 0.
 
-    Parameters
-    ----------
-    table : Table
-        The people.
-    of : (f64[k], f64[k])
-        Coefficients of the categories in the numerator and in the denominator.
-    groups : (f64[k], f64[k])
-        Coefficients of the categories of both groups.
-    setting : Setting
-        Respondents, confidence, and surveys to be drawn.
+    `of` has the coefficients f64[k] of numerator and denominator, `groups` those of both groups.
     """
     drawn, covariance = _drawn(table, [(part, group) for group in groups for part in of], setting)
     z = normal_quantile(setting.confidence)
@@ -133,20 +185,11 @@ def ratios_power(
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How many will be asked, and how it is predicted.
-
-    Attributes
-    ----------
-    n : int
-        Respondents, at least 1.
-    confidence : float
-        Of the intervals, in (0, 1).
-    surveys : int
-        Drawn.
-    """
+    """How many will be asked, and how it is predicted."""
 
     n: int
     confidence: float
+    """In (0, 1)."""
     surveys: int
 
 
@@ -195,18 +238,8 @@ def association_power(
     Where answers have different numbers of combinations, kinds of dependence differ in how well
     they are seen, and one of the middle is meant.
 
-    Parameters
-    ----------
-    of, given : PublishedAttribute
-        Two questions.
-    n : int
-        Respondents, at least 1.
-    phi : float
-        Root of Pearson's statistic of the population over n, above 0.
-    alpha : float
-        Level of the test, in (0, 1).
-    cells : f64[k of `of`, k of `given`], optional
-        Combinations of the block that both are in.
+    `phi` is above 0: the root of Pearson's statistic of the population over n. `cells` are the
+    combinations f64[k, k] of the block that both are in.
     """
     if cells is not None:
         seen = _efficiency(of.oracle, cells.ravel())
@@ -246,17 +279,7 @@ def _share_of(asked: Asked, n: int, frequency: float) -> Share:
 
 
 def _error_among(asked: Asked, n: int, row: Array, contrast: Array) -> float:
-    """Return the standard error of a sum of shares among those asked.
-
-    Parameters
-    ----------
-    n : int
-        Respondents.
-    row : f64[answers]
-        Shares of those asked.
-    contrast : f64[k]
-        Coefficients of the categories.
-    """
+    """Return the standard error of a sum of shares f64[answers] times a contrast f64[k]."""
     attribute, part = asked.attributes[0], asked.part
     influence = contrast
     if attribute.ask_if is not None:

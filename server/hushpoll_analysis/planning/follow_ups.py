@@ -32,15 +32,7 @@ def part_asked(published: Published, name: str) -> float:
 
 
 def over_domain(attribute: PublishedAttribute, part: float, among: Array) -> Array:
-    """Return shares of all people from those among the part that is asked.
-
-    Parameters
-    ----------
-    part : float
-        Of the people who are asked.
-    among : f64[answers, ...]
-        Shares of those asked.
-    """
+    """Return shares f64[k, ...] of all people from those among the part that is asked."""
     if attribute.ask_if is None:
         return among
     return np.concatenate([among * part, among.sum(axis=0, keepdims=True) * (1 - part)])

@@ -119,38 +119,23 @@ _CLOSE_DRAWN: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class GoalVerdict:
-    """What is said of one goal.
-
-    Attributes
-    ----------
-    goal : Goal
-        With its share.
-    n : int or None
-        Respondents that were given.
-    epsilon : Decimal
-        Of the survey.
-    predicted : Outcome or None
-        With n respondents; None where none are given.
-    n_needed : int or None
-        Fewest respondents that would do at this epsilon; None if not even `N_MAX` would, or if no
-        value is wanted.
-    epsilon_needed : Decimal or None
-        Smallest epsilon with which n respondents would do; None if none would up to 64, if no n is
-        given or no value wanted.
-    sampling : Outcome or None
-        With n respondents in clear, where no epsilon does; None for audits.
-    level_needed : Level or None
-        Of protection under `epsilon_needed`, the worst of all questions' and of their sum's.
-    """
+    """What is said of one goal."""
 
     goal: Goal
     n: int | None
+    """Respondents that were given; `predicted` is the outcome with them."""
     epsilon: Decimal
     predicted: Outcome | None
     n_needed: int | None
+    """Fewest respondents that would do at this epsilon; None if not even `N_MAX` would, or if no
+    value is wanted."""
     epsilon_needed: Decimal | None
+    """Smallest with which n respondents would do; None if none would up to 64, if no n is given or
+    no value wanted."""
     sampling: Outcome | None
+    """With n respondents in clear, where no epsilon does; None for audits."""
     level_needed: Level | None = None
+    """Of protection under `epsilon_needed`, the worst of all questions' and of their sum's."""
     part: Fraction = Fraction(1)
     """How many of the respondents answer what the goal is about."""
 
@@ -268,32 +253,15 @@ def verdicts(
 ) -> JsonMembers:
     """Say whether a draft can answer what is wanted, and what it would take.
 
-    Parameters
-    ----------
-    goals : sequence of Goal
-        From 1 to `GOALS_MAX`.
-    n : int, optional
-        Respondents, from 1 to `N_MAX`; without it the fewest that would do are looked for.
-    epsilon : Decimal or str, optional
-        In place of the draft's.
-    given : AuditAssumptions, optional
-        About the population of audits; its gap plays no part.
-    delta, crowd : float, int
-        See :func:`hushpoll_analysis.shuffle_guarantee`.
+    Without n, from 1 to `N_MAX`, the fewest respondents that would do are looked for. `epsilon` is
+    in place of the draft's; the gap of `given` plays no part; `delta` and `crowd` are those of
+    :func:`hushpoll_analysis.shuffle_guarantee`. It refuses what is outside its interval, none or
+    more than `GOALS_MAX` goals, and a value asked for without n.
 
-    Returns
-    -------
-    dict
-        JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
-        questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted
-        shuffler would add with that n; None without one, or without a perturbed attribute); where
-        the draft has select-alls, ``selects``: what each is published as, and why.
-
-    Raises
-    ------
-    InvalidParameter
-        If n or epsilon is outside its interval, there is no goal or too many, a value is asked for
-        without n, or a goal is none.
+    The JSON has ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
+    questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
+    would add with that n; None without one, or without a perturbed attribute); where the draft has
+    select-alls, ``selects``: what each is published as, and why.
     """
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= N_MAX):
         raise InvalidParameter(

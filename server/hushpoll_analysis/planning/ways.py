@@ -6,6 +6,8 @@ How many a device answers is the number of least variance of the shares that are
 with which a respondent answers each pair that is wanted or marked, and the group with the label.
 A select-all is one block of the draw, or stays outside of it as it is published alone, whichever
 has the smaller variances.
+
+They are compared by the respondents that what is wanted takes either way.
 """
 
 from __future__ import annotations
@@ -38,17 +40,10 @@ ANSWERED: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 @dataclass(frozen=True)
 class Way:
-    """One way to randomise the questions of a draft.
-
-    Attributes
-    ----------
-    name : str
-        `SPLIT`, `TOGETHER` or `DRAWN`.
-    draft : Manifest
-        Which does it.
-    """
+    """One way to randomise the questions of a draft."""
 
     name: str
+    """`SPLIT`, `TOGETHER` or `DRAWN`."""
     draft: Manifest
 
     @property
@@ -171,17 +166,9 @@ def joined(manifest: Manifest, blocks: Sequence[Together]) -> Manifest:
 def best_draw(manifest: Manifest, goals: Sequence[Goal], *, hubs: bool) -> Manifest | None:
     """Return a draft without draws as one with a draw over its blocks.
 
-    Parameters
-    ----------
-    goals : sequence of Goal
-        What is wanted; variances of the shares of these questions decide how many are answered.
-    hubs : bool
-        Whether everybody answers the questions that several pairs have.
-
-    Returns
-    -------
-    Manifest or None
-        None where no draw answers all that the draft needs of two questions.
+    Variances of the shares that goals want decide how many blocks are answered. With `hubs`
+    everybody answers the questions that several pairs have. None where no draw answers all that the
+    draft needs of two questions.
     """
     published = _published(manifest)
     if published is None:
@@ -225,10 +212,7 @@ def _required(
 def _with_draw(
     manifest: Manifest, blocks: tuple[str, ...], answer: int, owners: Sequence[str]
 ) -> Manifest | None:
-    """Return the draft with a draw; of a uniform split each answered block has the same part.
-
-    It is None where a select-all has too many selections for a block of a draw.
-    """
+    """Return the draft with a draw; None for a select-all of too many selections."""
     taken = {*owners, *(one.name for one in manifest.attributes)}
     name, number = SHORTHAND, 1
     while name in taken:
@@ -255,22 +239,13 @@ Needed = Callable[[Manifest, Goal], int | None]
 def side_by_side(manifest: Manifest, goals: Sequence[Goal], needed: Needed) -> JsonMembers | None:
     """Compare a draft's questions alone, in blocks, and drawn, for what is wanted.
 
-    Parameters
-    ----------
-    manifest : Manifest
-        The draft. Where it has no block, those are compared that goals of two questions make; where
-        it has no draw, one in which goals, marked pairs and audits can still be answered.
-    goals : sequence of Goal
-        What is wanted, with values.
-    needed : callable
-        From a draft and a goal to the fewest respondents that would do; None if none would.
+    Where the draft has no block, those are compared that goals of two questions make; where it has
+    no draw, one in which goals, marked pairs and audits can still be answered. `needed` gives the
+    fewest respondents that would do for a goal, None if none would.
 
-    Returns
-    -------
-    dict or None
-        JSON: ``verdict`` in words, ``recommended``, and ``ways``, each with its ``name``, its
-        ``blocks``, its ``draws``, and the ``n_needed`` of every goal in order, and of all. None
-        where there is one way only, as for a single question.
+    The JSON has ``verdict`` in words, ``recommended``, and ``ways``, each with its ``name``, its
+    ``blocks``, its ``draws``, and the ``n_needed`` of every goal in order, and of all. It is None
+    where there is one way only, as for a single question.
     """
     wanted = [goal for goal in goals if goal.value is not None]
     if not wanted:

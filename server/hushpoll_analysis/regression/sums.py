@@ -149,44 +149,25 @@ _SPARSE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """The log-likelihood with its derivatives.
-
-    Attributes
-    ----------
-    value : float
-        Log-likelihood.
-    gradient : f64[q]
-        By all parameters, the outcome's first.
-    complete : f64[q, q] or None
-        Information of the data with nothing hidden.
-    observed : f64[q, q] or None
-        Information of the rows.
-    crossed : f64[q, q] or None
-        Sum over rows, or clusters of rows, of the products of their weighted scores.
-    """
+    """The log-likelihood with its derivatives."""
 
     value: float
     gradient: Array
+    """f64[q], by all parameters, the outcome's first."""
     complete: Array | None = None
+    """f64[q, q], information of the data with nothing hidden."""
     observed: Array | None = None
+    """f64[q, q], information of the rows."""
     crossed: Array | None = None
+    """f64[q, q], sum over rows, or clusters of rows, of the products of their weighted scores."""
 
 
 class Kinds:
     """What a design's columns have in common.
 
-    Attributes
-    ----------
-    table : f64[C, D]
-        The distinct columns of v.
-    of : int64[p]
-        The one that each column has.
-    products : f64[C, D * D]
-        Products of two of them.
-    alike : list of _Alike
-        The kinds, by the numbers in clear that they stand beside.
-    upper : pair of int64
-        Places of the upper triangle of combinations but the first.
+    `table` f64[C, D] are the distinct columns of v, `of` int64[p] the one that each column has,
+    `products` f64[C, D * D] those of two of them, `alike` the kinds by the numbers in clear that
+    they stand beside, and `upper` the places of the upper triangle of combinations but the first.
     """
 
     def __init__(self, design: Design) -> None:
@@ -233,21 +214,14 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Kinds of columns that stand beside the same numbers in clear.
-
-    Attributes
-    ----------
-    kinds : int64[E]
-        The kinds.
-    u : int64[S]
-        A column of u for each of their numbers in clear.
-    columns : int64[E, S]
-        The design's column of each kind and number.
-    """
+    """Kinds of columns that stand beside the same numbers in clear."""
 
     kinds: Places
+    """int64[E]"""
     u: Places
+    """int64[S], a column of u for each of their numbers in clear."""
     columns: Places
+    """int64[E, S], the design's column of each kind and number."""
 
 
 def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
@@ -282,18 +256,7 @@ def _contracted(one: Array, two: Array, sums: Array, rows: Places, columns: Plac
 
 
 class Sums:
-    """The sums over parts of the rows.
-
-    Parameters
-    ----------
-    of : Likelihood
-        Whose rows they are.
-    derivatives : int
-        0, 1 or 2.
-    complete, observed, crossed : bool
-        Whether the information of complete data, the observed one, and the products of scores, are
-        summed.
-    """
+    """The sums over parts of a likelihood's rows, with as many derivatives (0, 1 or 2)."""
 
     def __init__(
         self,

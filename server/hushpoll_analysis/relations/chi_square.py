@@ -1,6 +1,11 @@
-"""Tails of the chi-square distribution, central and noncentral, by scipy.
+"""The chi-square distribution, by scipy, and the power of a test of independence by it.
 
-It is slow to import, and a server starts without it: so each function imports its own.
+Scipy is slow to import, and a server starts without it: so each function imports its own.
+
+All answers are taken as equally frequent. Then the covariance matrix of
+a question's weights is the same in all directions, and the test sees the part (k - 1)/(k^2 V) of a
+dependence, V being n times the variance of an estimated share. The cells of two questions of one
+block are the categories of a single one.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.verdicts.needed import POWER
@@ -56,17 +61,7 @@ def detectable(df: int, *, alpha: float, wanted: float) -> float:
 
 
 def dependence(published: Published, a: str, b: str, n: int, alpha: float, part: str) -> Reach:
-    """Return which dependence of two questions a test finds, and the strongest that there can be.
-
-    Parameters
-    ----------
-    n : int
-        Reports, at least 1.
-    alpha : float
-        Level of the test.
-    part : str
-        Of the result.
-    """
+    """Return which dependence of two questions a test finds, and the strongest there can be."""
     first, second = published.attribute(a), published.attribute(b)
     block = common_block(published, a, b)
     if block is None:

@@ -8,9 +8,6 @@ the truth and elsewhere,
 
     V(r) = f2 m2 (r m1 + (1-r) e1 - r^2) + e2 ((f1 - r f2)(m1 - e1 - 2r) + (1 - f2)(e1 + r^2)).
 
-Where both are in one block, N is the weight of a combination of answer and group and W the sum of
-those of the group, and V(r) is that of :mod:`hushpoll_analysis.relations.conditional`.
-
 With both attributes in clear the set is Wilson's interval for the people of group b. The quantile
 is corrected for skewness as in :mod:`hushpoll_protocols.estimation.score`. The set is an interval
 where W is more than z of its standard errors above 0. Below, it has no bound: these records cannot
@@ -21,6 +18,12 @@ correlation (Newcombe, Statistics in Medicine 17, 1998, method 10, and Donner an
 Methods in Medical Research 21, 2012). It has no bound where either share has none.
 
 All of it needs the joint counts alone, so a server answers from the aggregates that it keeps.
+
+Where both questions are in one block, a cell (a, b) of their table is a set of the block's
+combinations, with the weight W_ab. The share r of a within group b is a ratio of N = W_ab and W,
+the sum of W_ab over all a, so that N - r W is one sum over the block's weights, with the number 1 -
+r at (a, b), -r at the other cells of b, and 0 elsewhere. Its moments are those of
+:mod:`hushpoll_analysis.estimates.score_law` if r is the truth. The second one is a quadratic in r.
 """
 
 from __future__ import annotations
@@ -32,9 +35,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import (
+    RowMoments,
+    Side,
+    common_block,
+    debiased_means,
+    estimate_table,
+    joint_frequencies,
+)
 from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
-from hushpoll_analysis.estimates.tables import common_block, estimate_table
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
@@ -61,36 +70,19 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class BlockSharesLaw:
-    """What the sets are computed from; rows are groups, columns categories.
-
-    Attributes
-    ----------
-    n : int
-        Records.
-    law : RecordLaw
-        Of the block.
-    joint : f64[groups, columns]
-        Of all people, in both.
-    sizes : f64[groups, columns]
-        Combinations of the block in each cell; 0 where nobody can be.
-    """
+    """What the sets are computed from; rows are groups, columns categories."""
 
     n: int
+    """Records."""
     law: RecordLaw
     joint: Array
+    """f64[groups, columns], shares of all people."""
     sizes: Array
+    """f64[groups, columns], combinations of the block in each cell; 0 where nobody can be."""
 
     @classmethod
     def of(cls, published: Published, counts: JointCounts, of: str, given: str) -> BlockSharesLaw:
-        """Return what the sets of one survey are computed from.
-
-        Parameters
-        ----------
-        counts : JointCounts
-            Of the question whose shares are asked for, and of the groups; in this order.
-        of, given : str
-            Both, of one block.
-        """
+        """Return what the sets of one survey are computed from; counts are of `of` and `given`."""
         block = common_block(published, of, given)
         assert block is not None  # noqa: S101  (the caller has found it)
         cells = estimate_table(published, counts, of, given, confidence=0.95).frequency
@@ -319,13 +311,7 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
 
 
 def group_place(group: PublishedAttribute, reference: str) -> int:
-    """Return the code of a reference category.
-
-    Raises
-    ------
-    InvalidParameter
-        If the attribute has no such category.
-    """
+    """Return the code of a reference category; refuses what is none."""
     if reference not in group.domain:
         raise InvalidParameter(
             f"reference is {reference!r}, no category of {group.name}; give one of "
@@ -425,31 +411,21 @@ def differences_of(law: LawOfShares, sets: Sets, reference: int) -> Sets:
 
 @dataclass(frozen=True, slots=True)
 class SharesLaw:
-    """The law where both questions are randomised apart.
-
-    Attributes
-    ----------
-    n : int
-        Records.
-    joint : f64[groups, columns]
-        Of all people, in both.
-    weight : f64[groups, 1], or f64[groups, columns]
-        Of all people, in the group.
-    outcome, group : RowMoments
-        Of the weights, f64[columns] and of the form of `weight`.
-    covariances : WeightCovariances
-        Of the weights of two groups.
-    excess : f64
-        Of the form of `weight`: the constants c of the groups.
-    """
+    """The law where both questions are randomised apart."""
 
     n: int
+    """Records."""
     joint: Array
+    """f64[groups, columns], shares of all people."""
     weight: Array
+    """f64[groups, 1], or f64[groups, columns]: of all people, in the group."""
     outcome: RowMoments
+    """Of the weights, f64[columns]; `group` has the form of `weight`."""
     group: RowMoments
     covariances: WeightCovariances
+    """Of the weights of two groups."""
     excess: Array
+    """Of the form of `weight`: the constants c of the groups."""
 
     @classmethod
     def of(

@@ -1,4 +1,21 @@
-"""The joint table of two or three attributes as it is shown: unbiased shares, and likelihood."""
+"""The joint table of two or three attributes as it is shown: unbiased shares, and likelihood.
+
+By maximum likelihood a table is consistent and never negative, without an interval. A record's
+likelihood given its answers is the product of one factor per attribute: 1 where the record supports
+the answer, and 1/r where not, r being the protocol's likelihood ratio (1/r = 0 in clear). With
+l_i(v) the product for record i and the cell v, the shares f of the cells have the log-likelihood
+
+    L(f) = sum over records of ln(sum over cells of l_i(v) f_v),
+
+which is concave. Expectation-maximisation multiplies each f_v by m_v, the mean over records of
+l_i(v) over the likelihood at f (Dempster, Laird and Rubin, JRSS B 39, 1977). Two such steps are
+extrapolated as by Varadhan and Roland (Scandinavian Journal of Statistics 35, 2008, scheme S3),
+where that does not lower L. At any f the maximum is at most n ln(max m) above L(f) (Cover, IEEE
+Trans. Inf. Theory 30, 1984): that bound decides when to stop.
+
+The table is never negative, sums to 1, and its margins agree with each other. It is biased where
+cells are rare, so no interval is given for it; the unbiased table beside it has intervals.
+"""
 
 from __future__ import annotations
 

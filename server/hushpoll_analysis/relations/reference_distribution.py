@@ -8,11 +8,26 @@ The support counts stay as they are in each pairing, and with them every estimat
 
 Where every record supports one category, pairings are tables with the observed margins, which are
 drawn cell by cell (hypergeometric) or by pairing, whichever is cheaper. Elsewhere supports are
-drawn given the counts (:mod:`hushpoll_analysis.relations.reference_distribution`) and then paired.
+drawn given the counts, as below, and then paired.
 
 Drawing stops at the `ENOUGH`-th table whose statistic is at least the observed one, and the p-value
 is `ENOUGH` over the tables drawn; where so many are not found, it is one more than were found over
 one more than were drawn. Either is a valid p-value (Besag and Clifford, Biometrika 78, 1991).
+
+The support counts alone do not say which categories one record supports together. Where every
+record supports one category (in clear, GRR, SS of size 1) they do. Elsewhere the supports are drawn
+from the protocol's law at the estimated frequencies, given the counts:
+
+- Where the size of the support varies, indicators of one record are independent given the truth.
+  Of the t_v records whose truth is v some x support v, and c_v - x of the others do; x has Fisher's
+  noncentral hypergeometric law (Fog, Communications in Statistics 37, 2008).
+- Where every support has one size above 1, records are drawn by the protocol itself. Of a category
+  that too many support, randomly chosen records support one that too few do instead. The counts of
+  the drawn records are off by about their standard errors, so few records change.
+
+The categories of a question in a block are sets of combinations. What a record supports of each set
+depends on the set of its truth alone, so combinations are drawn whose truths are the first of each.
+Each has its part of the set's count.
 """
 
 from __future__ import annotations
@@ -79,18 +94,8 @@ def draw_supports(
 ) -> Supports:
     """Draw supports of n records that have these support counts.
 
-    Parameters
-    ----------
-    law : FrequencyOracle, Marginal, UnevenSets or None
-        None in clear. Of sets, a record names a category as often as it supports combinations.
-    counts : int64[k]
-        Support counts, which the drawn records have too.
-    n : int
-        Records.
-    frequency : f64[k]
-        Of the truth, at least 0 and summing to 1.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The frequency of the truth is f64[k], at least 0 and sums to 1. No law is in clear; of sets, a
+    record names a category as often as it supports combinations.
     """
     if law is None or is_partition(law):
         return Supports.of_partition(counts)
@@ -224,40 +229,25 @@ _EQUAL = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The p-value of a statistic by drawn tables.
-
-    Attributes
-    ----------
-    p_value : float
-        In (0, 1].
-    tables : int
-        That were drawn.
-    """
+    """The p-value of a statistic by drawn tables."""
 
     p_value: float
+    """In (0, 1]."""
     tables: int
+    """That were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairingTest:
-    """A statistic ``sum((left (J - E) right')^2)/n`` of joint counts J, E being n pi_1 pi_2'.
-
-    Attributes
-    ----------
-    counts : JointCounts
-        Observed.
-    laws : two of FrequencyOracle, Marginal, UnevenSets or None
-        Of either attribute; None in clear.
-    frequencies : (f64[k1], f64[k2])
-        Estimated, at least 0 and summing to 1.
-    left, right : f64[r1, k1], f64[r2, k2]
-        See above.
-    """
+    """A statistic ``sum((left (J - E) right')^2)/n`` of joint counts J, E being n pi_1 pi_2'."""
 
     counts: JointCounts
     laws: tuple[AnyLaw | None, AnyLaw | None]
+    """Of either attribute; None in clear."""
     frequencies: tuple[Array, Array]
+    """f64[k1] and f64[k2], estimated, at least 0 and summing to 1."""
     left: Array
+    """f64[r1, k1]; `right` is f64[r2, k2]."""
     right: Array
 
     def statistics(self, tables: Array) -> Array:
@@ -267,15 +257,7 @@ class PairingTest:
         return np.asarray(np.square(projected).sum(axis=(-2, -1)) / self.counts.n)
 
     def p_value(self, key: str, *, most: int = TABLES) -> Drawn:
-        """Draw tables until the p-value is known well enough.
-
-        Parameters
-        ----------
-        key : str
-            The tables depend on it and on the counts alone, so a result can be repeated.
-        most : int
-            Tables at most.
-        """
+        """Draw tables, which the key and the counts alone decide, until the p-value is known."""
         observed = float(self.statistics(self.counts.both.astype(np.float64))) * _EQUAL
         found = drawn = 0
         for statistics in self._batches(self._generator(key), most):

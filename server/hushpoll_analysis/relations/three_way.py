@@ -14,6 +14,10 @@ and the skewness that these give (:mod:`hushpoll_protocols.estimation.score`).
 
 Of questions that are randomised together the weight is that of the combination of their answers, so
 that the table is one of fewer sides: of two as a cross-table, of one as estimates.
+
+Records tell two attributes by independent noise if they are randomised apart. Questions of one
+block are told by one record, so that together they are one side, whose categories are the
+combinations of their answers.
 """
 
 from __future__ import annotations
@@ -54,24 +58,15 @@ from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 @dataclass(frozen=True, slots=True)
 class TableSide:
-    """An attribute, or several questions of one block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        One, or several.
-    k : int
-        Categories, or combinations of answers that can be given together.
-    law : FrequencyOracle, Marginal, UnevenSets or None
-        Of these; None in clear.
-    possible : tuple of bool or None
-        Of all combinations of answers, which can be given together; None if all can.
-    """
+    """An attribute, or several questions of one block."""
 
     names: tuple[str, ...]
     k: int
+    """Categories, or combinations of answers that can be given together."""
     law: AnyLaw | None
+    """Of these; None in clear."""
     possible: tuple[bool, ...] | None = None
+    """Of all combinations of answers, which can be given together; None if all can."""
 
     @property
     def most(self) -> int:
@@ -329,14 +324,7 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
 
 
 def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
-    """Return two or three different attributes by name.
-
-    Raises
-    ------
-    InvalidParameter
-        For another number of names, an unknown attribute, one that is named twice, or a table of
-        more than `LARGEST_TABLE` cells.
-    """
+    """Return two or three different attributes; refuses more than `LARGEST_TABLE` cells."""
     if len(names) not in (2, 3):
         raise InvalidParameter(
             f"attributes names {len(names)}; a joint table has two or three", field="attributes"
@@ -361,10 +349,7 @@ def chosen_attributes(published: Published, names: Sequence[str]) -> list[Publis
 def _count(
     records: Records | RecordStream, sides: Sequence[TableSide]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return how many records support each tuple, int64[k1 + 1, ...], and all of them.
-
-    The last place of each axis stands for any category.
-    """
+    """Return how many records support each tuple, int64[k1 + 1, ...], the last of any category."""
     shape = tuple(side.k + 1 for side in sides)
     *first, last = shape
     left, most = math.prod(first), math.prod(side.most for side in sides)

@@ -1,4 +1,12 @@
-"""Weighted shares of an attribute, from records with a design or from the counts that are kept."""
+"""Weighted shares of an attribute, from records with a design or from the counts that are kept.
+
+Whether they can tell anything is known before any answer to the question is looked at. Weights make
+n reports worth fewer: Kish's effective number, which depends on the answers to the design's
+attributes and not on those to the question. The interval of a share is taken as that of so many
+reports without weights, all answers equally frequent. A design with a margin of a perturbed
+attribute divides by the shares of its categories among the respondents, so these must be known,
+too; they are expected to be those of the population.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +55,8 @@ def verdict_on(
 ) -> Verdict:
     """Return the verdict on weighted shares of one or several attributes; each is a part.
 
-    Parameters
-    ----------
-    plan : CheckedDesign
-        What is known of the sample, the same for all attributes.
-    results : sequence of WeightedShares
-        At least one. Their shares are not looked at.
-    n : int, optional
-        Reports, where some of them answer each attribute; by default the results have all.
+    The plan is the same for all attributes; the shares of the results are not looked at. `n` is
+    given where only some of the reports answer each attribute.
     """
     first = results[0]
     parts = {one.attribute: _part(one) for one in results}
@@ -237,18 +239,9 @@ def shares_from_counts(
 ) -> WeightedShares:
     """Estimate from counts, of a design with one attribute or none; see :func:`weighted_shares`.
 
-    Parameters
-    ----------
-    published : Published
-        The survey; of questions in a draw as it is of those who answer all of them.
-    support, n
-        Support counts of the attribute, and records.
-    joint : JointCounts or None
-        Of the attribute and of the design's one; None where it has none.
-    plan : CheckedDesign
-        For which :func:`needs_records` is false.
-    attribute, confidence
-        See :func:`weighted_shares`.
+    Of questions in a draw the survey is as it is of those who answer all of them.
+    :func:`needs_records` is false for the plan, and `joint` is of the attribute and of the design's
+    one, if any.
     """
     require_rows(n)
     outcome, names = published.attribute(attribute), plan.attributes()
@@ -369,13 +362,7 @@ def weighted_shares_of_several(
 
 
 def check_outcomes(published: Published, attributes: Sequence[str], design: SurveyDesign) -> None:
-    """Refuse what no weighted share can be computed of.
-
-    Raises
-    ------
-    InvalidParameter
-        For no attribute, one that is named twice, or a design that does not fit one of them.
-    """
+    """Refuse attributes of which no weighted share can be computed."""
     if not attributes or len(set(attributes)) < len(attributes):
         raise InvalidParameter(
             f"the attributes are {', '.join(attributes) or '(none)'}; name one or several "

@@ -7,9 +7,14 @@ one-hot truth as its expectation. In clear the product is the one-hot truth itse
 records of these products are unbiased for the sums over the true cells, also with a third factor
 for the outcome, whose noise is independent.
 
-A sample is read from its records, with any weights, or from the counts that a server keeps
-(:mod:`hushpoll_analysis.survey_design.samples`). Variances from records are those of the
-residuals themselves, so they need no law.
+A sample is read from its records, with any weights, or from the counts that a server keeps.
+Variances from records are those of the residuals themselves, so they need no law.
+
+Joint counts are of the outcome and one attribute, which has a margin, strata or weights, or there
+is none of these. It may be perturbed, and then all records have one weight. The counts give the
+unbiased joint shares. The variance of a residual follows from them and from the law of the weights:
+noise in the outcome and in the attribute is independent given the truth, so the second moment of a
+product is the product of second moments, summed over the truths.
 """
 
 from __future__ import annotations
@@ -41,29 +46,20 @@ LARGEST_TABLE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Sums over the records; C cells, k categories of the outcome.
-
-    Weights a are scaled to sum to 1.
-
-    Attributes
-    ----------
-    cells, outcome : f64[C], f64[C, k]
-        Sums of a in each cell, and in each category of it; unbiased for the sums over truths.
-    square_cells, square_outcome : f64[C], f64[C, k]
-        The same of a^2.
-    weight : float
-        Sum of the weights before they were scaled.
-    total_error : f64[k] or None
-        Standard errors of the sums of unscaled weights in each category, of n records drawn
-        independently.
-    """
+    """Sums over the records by C cells and k categories, with weights a that sum to 1."""
 
     cells: Array
+    """f64[C], sums of a in each cell."""
     outcome: Array
+    """f64[C, k], in each category of it; both are unbiased for the sums over truths."""
     square_cells: Array
+    """f64[C], and `square_outcome` f64[C, k]: the same of a^2."""
     square_outcome: Array
     weight: float
+    """Sum of the weights before they were scaled."""
     total_error: Array | None
+    """f64[k], standard errors of the sums of unscaled weights in each category, of n records drawn
+    independently."""
 
 
 class Sample(Protocol):
@@ -95,24 +91,15 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class RecordSample:
-    """Records with a weight each.
-
-    Attributes
-    ----------
-    records : Records
-        Read several times.
-    outcome : PublishedAttribute
-        That is estimated.
-    attributes : tuple of PublishedAttribute
-        Of the cells: those in clear first (:func:`ordered`).
-    weights : f64[n]
-        At least 0, not all 0.
-    """
+    """Records with a weight each."""
 
     records: Records
+    """Read several times."""
     outcome: PublishedAttribute
     attributes: tuple[PublishedAttribute, ...]
+    """Of the cells: those in clear first (:func:`ordered`)."""
     weights: Array
+    """f64[n], at least 0, not all 0."""
 
     @cached_property
     def _row_weights(self) -> dict[str, RowWeights]:
@@ -239,13 +226,7 @@ def ordered(attributes: Sequence[PublishedAttribute]) -> tuple[PublishedAttribut
 
 
 def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAttribute) -> None:
-    """Refuse a table that is too large.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming its attributes.
-    """
+    """Refuse a table that is too large."""
     size = outcome.k * math.prod(attribute.k for attribute in attributes)
     if size > LARGEST_TABLE:
         raise InvalidParameter(
@@ -258,24 +239,15 @@ def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAtt
 
 @dataclass(frozen=True)
 class CountSample:
-    """The joint counts of the outcome and of one attribute, or of the outcome alone.
-
-    Attributes
-    ----------
-    joint : JointCounts
-        Of the outcome and the attribute; without one, `both` has a single column of all records.
-    outcome : PublishedAttribute
-        That is estimated.
-    attribute : PublishedAttribute or None
-        Of the cells.
-    weights : f64[C] or None
-        Weight of a respondent in each cell, of an attribute in clear.
-    """
+    """The joint counts of the outcome and of one attribute, or of the outcome alone."""
 
     joint: JointCounts
+    """Of the outcome and the attribute; without one, `both` has a single column of all records."""
     outcome: PublishedAttribute
     attribute: PublishedAttribute | None
+    """Of the cells."""
     weights: Array | None = None
+    """f64[C], weight of a respondent in each cell, of an attribute in clear."""
 
     @classmethod
     def alone(
@@ -385,14 +357,8 @@ def _forms(
     Given the truth t, W has the mean e_t and the noise (I - c 1') eps, of which eps has the
     variances M at t and E elsewhere and the covariances of :class:`WeightCovariances`.
 
-    Parameters
-    ----------
-    covariances : WeightCovariances
-        Of the cells' attribute.
-    excess : f64[C]
-        Its constants c.
-    first, second : f64[C, 1], f64[C, k]
-        d and e.
+    `excess` f64[C] are the constants c of the cells' attribute, `first` f64[C, 1] is d and `second`
+    f64[C, k] is e.
     """
     law = covariances.law
     # sets of m values have the sums of what two values have

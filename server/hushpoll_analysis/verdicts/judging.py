@@ -50,16 +50,9 @@ def in_words(
 ) -> str:
     """Return the verdict as sentences.
 
-    Parameters
-    ----------
-    worst, noisy : mapping of str to Reach
-        The widest reach of each part, and of those that cannot be told.
-    sides : sequence of Expected
-        The versions, with their reports.
-    reports, epsilon : int, Decimal or None
-        What would be enough; reports of all, also of those that do not answer a question of a draw.
-    changed : Published or None
-        The survey with that epsilon.
+    `worst` has the widest reach of each part, `noisy` those that cannot be told. Reports and
+    epsilon are what would be enough, reports also of those that do not answer a question of a draw;
+    `changed` is the survey with that epsilon.
     """
     have = _have(sides, share_of_all(sides, query))
     level = getattr(query, "confidence", None)
@@ -200,16 +193,10 @@ def verdict_of(
     foresee: Foresee,
     only: Sequence[str] | None = None,
 ) -> Verdict:
-    """Return the verdict on a query.
+    """Return the verdict on a query of one or two versions, the present one first.
 
-    Parameters
-    ----------
-    sides : sequence of Expected
-        Each version that it is about, with how many reports it has: this one first.
-    foresee : callable
-        Says how far the intervals will reach.
-    only : sequence of str, optional
-        Questions that it is about, where the query does not say so.
+    `foresee` says how far the intervals will reach; `only` are the questions that it is about,
+    where the query does not say so.
     """
     spelled = tuple(sorted(query.spelled().items()))
     # a survey whose groups in clear are merged has the digest of the one that was published
@@ -221,11 +208,7 @@ def verdict_of(
 def judged(maths: Callable[P, F], *, foresee: Foresee | None = None) -> Callable[P, F]:
     """Make a function (query, source) -> result, or of two sources, add the verdict.
 
-    Parameters
-    ----------
-    foresee : callable, optional
-        Says how far the intervals will reach; by default the function itself does, given expected
-        counts.
+    By default the function itself foresees how far the intervals will reach, given expected counts.
     """
     ahead = foresee or from_expected(maths)
 
@@ -244,17 +227,7 @@ def foreseen(foresee: Foresee) -> Callable[[Callable[P, F]], Callable[P, F]]:
 
 
 def add_verdict(result: F, asked: Sequence[Any], foresee: Foresee) -> F:
-    """Return what a function found, with its verdict.
-
-    Parameters
-    ----------
-    result : Found or Result
-        What the function of a query returned.
-    asked : sequence
-        The query, and its source or both sources.
-    foresee : callable
-        Says how far the intervals will reach.
-    """
+    """Return what a function found, with its verdict; `asked` are the query and its sources."""
     query, sources = asked[0], [one for one in asked[1:3] if _is_source(one)]
     expected = [
         Expected(source.published, n) for source, n in zip(sources, _sizes(result), strict=True)
@@ -336,13 +309,7 @@ def _verdict(case: _Case) -> Verdict:
 
 
 def _check_numbers(query: Query[Any], surveys: Iterable[Published]) -> None:
-    """Refuse a statistic of the single answers to a number, of which records have an anchor.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute and what is known of it.
-    """
+    """Refuse a statistic of the single answers to a number, of which records have an anchor."""
     for published in surveys:
         rounded = {one.name for one in published.attributes if one.rounded}
         for name, parameter in query.names().items() if rounded else ():

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import GroupRate, set_of_rate
 from hushpoll_analysis.auditing.moments import Moments, row_terms
-from hushpoll_analysis.metrics.intervals import rate_limits
+from hushpoll_analysis.metrics import rate_limits
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS as GROUP_METRICS
 from hushpoll_shared.group_metrics import RATES, GroupMetric

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_analysis.metrics.intervals import difference_limits, rate_limits
+from hushpoll_analysis.metrics import GroupCounts, difference_limits, rate_limits
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.spelling.json_values import JsonMembers

@@ -61,27 +61,18 @@ _QUOTED: Final = re.compile("`([^`]*)`")
 
 @dataclass(frozen=True)
 class Factor:
-    """One factor of a term.
-
-    Attributes
-    ----------
-    text : str
-        As the formula has it.
-    variables : tuple of str
-        Columns that it reads.
-    tree : ast.expr or None
-        What computes its number; None: the column itself.
-    as_categories : bool
-        Whether ``C(...)`` makes categories of the column.
-    reference : str or None
-        The category that the others are compared with.
-    """
+    """One factor of a term."""
 
     text: str
+    """As the formula has it."""
     variables: tuple[str, ...]
+    """Columns that it reads."""
     tree: ast.expr | None = None
+    """What computes its number; None: the column itself."""
     as_categories: bool = False
+    """Whether ``C(...)`` makes categories of the column."""
     reference: str | None = None
+    """The category that the others are compared with."""
 
     @property
     def plain(self) -> bool:
@@ -89,13 +80,7 @@ class Factor:
         return self.tree is None and not self.as_categories
 
     def number(self, columns: Mapping[str, Array]) -> Array:
-        """Return its numbers, of columns of numbers.
-
-        Raises
-        ------
-        InvalidParameter
-            If one of them is not finite.
-        """
+        """Return its numbers, of columns of numbers; refuses one that is not finite."""
         tree = self.tree
         with np.errstate(all="ignore"):
             values = columns[self.variables[0]] if tree is None else _computed(tree, columns)
@@ -109,21 +94,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that was read.
-
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    outcome : Factor
-        Left of the tilde.
-    terms : tuple of tuple of Factor
-        Right of it; the intercept has no factor.
-    """
+    """A formula that was read."""
 
     text: str
     outcome: Factor
+    """Left of the tilde."""
     terms: tuple[tuple[Factor, ...], ...]
+    """Right of it; the intercept has no factor."""
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -148,23 +125,13 @@ def term_name(term: tuple[Factor, ...]) -> str:
 
 
 def read_formula(text: str) -> Formula:
-    """Read a formula.
+    """Read a formula; anything else is refused, and never run.
 
-    Parameters
-    ----------
-    text : str
-        ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
-        intercept; a name with other characters than letters, digits, dots and underscores in
-        backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories,
-        also as ``factor(column)`` and ``C(column, Treatment('x'))``; or a computation: ``I(...)``,
-        log, log2, log10, exp, sqrt, abs, with ``np.`` before them or not, and score.
-
-    Raises
-    ------
-    InvalidParameter
-        For anything else: it is never run.
-    MissingExtra
-        Without formulaic.
+    It is ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
+    intercept; a name with other characters than letters, digits, dots and underscores in
+    backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories, also
+    as ``factor(column)`` and ``C(column, Treatment('x'))``; or a computation: ``I(...)``, log,
+    log2, log10, exp, sqrt, abs, with ``np.`` before them or not, and score.
     """
     try:
         from formulaic import Formula as Parsed  # slow to import
@@ -373,23 +340,9 @@ def formula_of(
     A randomised question whose answers are all numbers is read as a number (``score``), as one in
     clear is, unless a reference makes categories of it.
 
-    Parameters
-    ----------
-    outcome : str
-        An attribute.
-    predictors : sequence of str
-        At least one other attribute.
-    references : mapping of str to str, optional
-        By predictor, the answer with which its others are compared.
-    interaction : (str, str), optional
-        Two of the predictors, of which the slope of one may depend on the other.
-    family : str, optional
-        Model of the outcome; one of categories takes them as they are, and no score.
-
-    Raises
-    ------
-    InvalidParameter
-        With the field ``outcome``, ``predictors``, ``reference`` or ``interaction``.
+    The slope of one predictor of an interaction may depend on the other. A family of categories
+    takes the outcome as it is, and no score. A refusal has the field ``outcome``, ``predictors``,
+    ``reference`` or ``interaction``.
     """
     if not outcome:
         raise InvalidParameter(

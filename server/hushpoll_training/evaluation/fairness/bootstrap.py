@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 
 Statistic = Callable[[GroupCounts], npt.NDArray[np.float64]]

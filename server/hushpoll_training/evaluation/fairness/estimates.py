@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_analysis.metrics.intervals import level_of_each, spread_limits
+from hushpoll_analysis.metrics import GroupCounts, level_of_each, spread_limits
 from hushpoll_shared.group_metrics import METRICS, GroupMetric, Rate
 from hushpoll_training.evaluation.documents import LimitsDocument, NumberDocument
 
@@ -40,7 +39,7 @@ class GroupEstimate:
     value, standard_error : float
         The delta method's error.
     closed_form : Bounds
-        See :mod:`hushpoll_analysis.metrics.intervals`.
+        See :mod:`hushpoll_analysis.metrics`.
     bootstrap : Bounds or Withheld
         See :mod:`hushpoll_training.evaluation.fairness.bootstrap`.
     """

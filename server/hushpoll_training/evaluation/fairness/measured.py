@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_analysis.metrics.intervals import (
+from hushpoll_analysis.metrics import (
+    GroupCounts,
     combined,
     difference_limits,
     largest_limits,

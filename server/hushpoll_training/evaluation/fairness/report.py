@@ -9,7 +9,7 @@ from typing import Final
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.spelling.intervals import how_to_read

@@ -16,27 +16,21 @@ groups are alike, and a bootstrap does not cover it either (Andrews, Econometric
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile, wilson_limits
-from hushpoll_shared.group_metrics import GroupMetric
+from hushpoll_shared.group_metrics import GroupMetric, Rate
 
 Array = npt.NDArray[np.float64]
 Limits = tuple[Array, Array]
 
 
 def combined(metric: GroupMetric, low: Sequence[Array], high: Sequence[Array]) -> Array:
-    """Return the value of a metric, f64[...]; nan where it divides by 0.
-
-    Parameters
-    ----------
-    metric : GroupMetric
-        Any.
-    low, high : sequence of f64[...]
-        Each of its rates in group 0 and in group 1.
-    """
+    """Return a metric of its rates in both groups, f64[...]; nan where it divides by 0."""
     if metric.is_ratio:
         defined = high[0] > 0
         return np.asarray(np.where(defined, low[0] / np.where(defined, high[0], 1.0), np.nan))
@@ -65,10 +59,7 @@ def difference_limits(
     second_limits: Limits,
     correlation: Array | float = 0.0,
 ) -> Limits:
-    """Return limits of ``first - second``, two rates, from the limits of each.
-
-    `correlation` is that of the two rates; 0 where the groups do not overlap.
-    """
+    """Return limits of ``first - second``, two rates with this correlation, from those of each."""
     gap = first - second
     below = joined(first - first_limits[0], second_limits[1] - second, correlation)
     above = joined(first_limits[1] - first, second - second_limits[0], correlation)
@@ -112,17 +103,7 @@ def largest_limits(limits: Sequence[Limits]) -> Limits:
 def spread_limits(
     hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], confidence: float, *, ratio: bool
 ) -> tuple[float, float]:
-    """Return limits within [0, 1] of max - min, or of min / max, over groups.
-
-    Parameters
-    ----------
-    hits, rows : int64[groups]
-        At least two groups of at least one row each.
-    confidence : float
-        That the spread lies within them, at least.
-    ratio : bool
-        Whether they are of min / max.
-    """
+    """Return limits within [0, 1] of max - min, or of min / max, over groups int64[groups]."""
     pairs = len(hits) * (len(hits) - 1) / 2
     z = normal_quantile(1 - (1 - confidence) / pairs)
     rate, (low, high) = hits / rows, rate_limits(hits, rows, z)
@@ -146,3 +127,52 @@ def joined(first: Array, second: Array, correlation: Array | float) -> Array:
     """Return the length of a difference whose two parts have these lengths and correlation."""
     square = first**2 - 2 * correlation * first * second + second**2
     return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """Rows per group by label and prediction."""
+
+    cells: npt.NDArray[np.int64]
+    """int64[..., groups, 4]: true negatives, false positives, false negatives, true positives.
+    Leading axes, where there are any, are separate samples."""
+
+    @classmethod
+    def of(
+        cls,
+        label: npt.ArrayLike,
+        predicted: npt.ArrayLike,
+        group: npt.NDArray[np.int64],
+        groups: int,
+    ) -> GroupCounts:
+        """Count rows by class, 0 or 1, and by group int64[n], where -1 is in none."""
+        arrays = {"label": np.asarray(label), "predicted": np.asarray(predicted)}
+        for name, values in arrays.items():
+            if values.shape != group.shape or not np.isin(values, (0, 1)).all():
+                raise InvalidParameter(
+                    f"{name} must be {len(group)} values, 0 or 1, one per row; got shape "
+                    f"{values.shape}",
+                    field=name,
+                )
+        inside = group >= 0
+        code = 4 * group + 2 * arrays["label"] + arrays["predicted"]
+        cells = np.bincount(code[inside].astype(np.int64), minlength=4 * groups)
+        return cls(cells.reshape(groups, 4))
+
+    @property
+    def n(self) -> npt.NDArray[np.int64]:
+        """Rows per group, int64[..., groups]."""
+        return np.asarray(self.cells.sum(axis=-1))
+
+    def hits(self, rate: Rate) -> npt.NDArray[np.int64]:
+        """Return the numerator of a rate per group."""
+        return np.asarray(self.cells @ np.array(rate.hits))
+
+    def rows(self, rate: Rate) -> npt.NDArray[np.int64]:
+        """Return the denominator of a rate per group."""
+        return np.asarray(self.cells @ np.array(rate.rows))
+
+    def rate(self, rate: Rate) -> npt.NDArray[np.float64]:
+        """Return a rate per group, nan where a group has no row that it could be a share of."""
+        rows = self.rows(rate)
+        return np.asarray(np.where(rows > 0, self.hits(rate) / np.maximum(rows, 1), np.nan))
