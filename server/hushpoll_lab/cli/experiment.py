@@ -11,8 +11,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from hushpoll_lab.cli.experiment_table import REFERENCE, table_command
-from hushpoll_lab.cli.experiment_trust import trust_command
+from hushpoll_lab.cli.experiment_table import REFERENCE, table_command, trust_command
 from hushpoll_lab.experiments import shipped
 from hushpoll_lab.experiments.cluster_grid import run_on_cluster
 from hushpoll_lab.experiments.configuration import ENGINES, Experiment
@@ -33,8 +32,8 @@ from hushpoll_lab.experiments.results.comparison import (
     STANDARD_ERRORS,
     Comparison,
     compare,
+    comparison_table,
 )
-from hushpoll_lab.experiments.results.comparison_table import comparison_table
 from hushpoll_lab.experiments.results.results import CSV, FAILURES, PARQUET, read_results
 from hushpoll_lab.experiments.results.summaries import (
     Curves,

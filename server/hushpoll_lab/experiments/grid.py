@@ -144,7 +144,7 @@ def run_cell(
     recipe, options = experiment.recipe, FitOptions(task.seed, threads)
     if experiment.engine == REFERENCE:
         # Its packages are another extra's.
-        from hushpoll_lab.experiments.reference.engine import reference_cell
+        from hushpoll_lab.experiments.reference import reference_cell
 
         size = experiment.test_size
         learner = recipe.learner

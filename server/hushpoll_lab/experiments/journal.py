@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from hushpoll_lab.experiments.grid import Task
 from hushpoll_lab.experiments.kinds import AnyCell
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_training.runs.whole_file import sync_folder, write_file

@@ -50,7 +50,7 @@ class ProtocolGrid:
         check_columns(self.experiment, codes)
         if self.experiment.engine == REFERENCE:
             # Its packages belong to another extra, and some versions give wrong results.
-            from hushpoll_lab.experiments.reference.clients import check_clients
+            from hushpoll_lab.experiments.reference import check_clients
 
             check_clients()
         return codes

@@ -91,7 +91,7 @@ def tune(parts: Services, row: VersionRow, parameters: TuneParameters, say: OnSt
     The result is JSON: `parameters`, which a training takes, `score`, `trials` and `pruned`. To
     fetch it, a token needs the scope `read`.
     """
-    from hushpoll_training.tuning.from_records import RecordsProblem
+    from hushpoll_training.tuning.folds import RecordsProblem
     from hushpoll_training.tuning.study import tune as search
 
     records = collected(parts, row, say)

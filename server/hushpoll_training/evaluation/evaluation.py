@@ -14,8 +14,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.evaluation.fairness.partition import sides_of
-from hushpoll_training.evaluation.metric import Metric
-from hushpoll_training.evaluation.metrics import NEITHER, measure
+from hushpoll_training.evaluation.metrics import NEITHER, Metric, measure
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import Codes, Model, fit_clear, take
 

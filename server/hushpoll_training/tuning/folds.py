@@ -1,14 +1,15 @@
-"""Folds of the training rows, on which a choice of parameters is scored; never the test rows.
+"""Folds of rows or records, on which a choice of parameters is scored; never the test rows.
 
 The paper's code tunes on the rows that its results are tested on, which makes those results better
 than they are. Here the test rows are cut away first, by the same seed as an experiment's, and the
-rest is cut into folds.
+rest is cut into folds. A search on collected records alone is scored by accuracy on records that no
+fit has seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,10 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.audits.dealing import in_order
+from hushpoll_training.audits.records_accuracy import folds_of, predicted_fold
 from hushpoll_training.data.target import Target
+from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.evaluation.evaluation import FOLDS, evaluate
 from hushpoll_training.evaluation.metrics import UTILITY
 from hushpoll_training.learners.learner import FitOptions
@@ -144,3 +148,52 @@ def make_problem(
         score,
         seed,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsProblem:
+    """Collected records in folds; see :mod:`hushpoll_training.audits.records_accuracy`.
+
+    Attributes
+    ----------
+    records : Records
+        Records of a survey with a target that gives labels.
+    encoding : Encoding
+        How they become features.
+    folds : tuple of (bool[n], bool[n])
+        Records to fit to, and to score on.
+    seed : int
+        What the folds and the learner draw by.
+    """
+
+    records: Records
+    encoding: Encoding
+    folds: tuple[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], ...]
+    seed: int
+
+    @classmethod
+    def of(cls, records: Records, encoding: Encoding, *, folds: int, seed: int) -> RecordsProblem:
+        """Deal records into folds; see :mod:`hushpoll_training.audits.dealing`.
+
+        Raises
+        ------
+        InvalidParameter
+            If folds is not in [2, n], or for a bad seed.
+        """
+        parts = tuple(folds_of(len(records), folds))
+        return cls(in_order(records, seed), encoding, parts, seed)
+
+    def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
+        """Yield the estimated accuracy on each fold of models that were fitted to the others.
+
+        Raises
+        ------
+        InvalidParameter
+            For training rows of a single class, records that do not tell who answered a target
+            that may be skipped, or a learner that is private itself.
+        """
+        recipe.refuse_repeated_fits("a search")
+        chosen = replace(recipe, encoding=self.encoding)
+        for inside, outside in self.folds:
+            options = FitOptions(self.seed, threads)
+            yield predicted_fold(self.records, inside, outside, chosen, options).value()

@@ -8,8 +8,7 @@ from typing import Final
 
 from hushpoll_lab.datasets.clear.registry import ClearSource, read_source
 from hushpoll_lab.experiments import fields
-from hushpoll_lab.experiments.methods.method import Method, read_methods
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Method, Trial, read_methods
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show

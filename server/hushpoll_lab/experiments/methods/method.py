@@ -1,14 +1,13 @@
-"""A method of an experiment: a learner with its parameters, and what its rows are perturbed by."""
+"""A method of an experiment, what perturbs its rows and what it spends, and its cell of a seed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hushpoll_lab.experiments import fields
-from hushpoll_lab.experiments.methods.trial import ENDLESS, NONE, Trial
 from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -18,6 +17,55 @@ from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learner_registry import LEARNERS
 from hushpoll_training.models.recipe import Recipe
+
+NONE = "none"
+ENDLESS = "inf"
+"""Epsilon where nothing is promised."""
+
+
+class Trial(NamedTuple):
+    """One training, as results.csv names it; numbers are texts in their one spelling.
+
+    Attributes
+    ----------
+    method : str
+        Its name in the configuration.
+    protocol, split, local_epsilon : str
+        What the training records were perturbed by; ``none``, ``none`` and ``inf`` for rows in
+        clear.
+    epsilon, delta : str
+        Those of central differential privacy, for what the curator computes; ``inf`` and ``0``
+        where nothing is claimed.
+    accountant : str
+        What computed epsilon; ``none`` without a claim.
+    seed : int
+        What the split, the noise and the learner drew by.
+    """
+
+    method: str
+    protocol: str
+    split: str
+    local_epsilon: str
+    epsilon: str
+    delta: str
+    accountant: str
+    seed: int
+
+    def place(self) -> tuple[str, str, str, float, float, float, str, int]:
+        """Return the key that results are sorted by."""
+        return (
+            *(self.method, self.protocol, self.split, float(self.local_epsilon)),
+            *(float(self.epsilon), float(self.delta), self.accountant, self.seed),
+        )
+
+    def __str__(self) -> str:
+        parts = [self.method]
+        if self.protocol != NONE:
+            parts.append(f"{self.protocol} {self.split} epsilon {self.local_epsilon}")
+        if self.epsilon != ENDLESS:
+            parts.append(f"epsilon {self.epsilon} delta {self.delta} by {self.accountant}")
+        return f"{' '.join(parts)} seed {self.seed}"
+
 
 _KEYS: Final = (
     *("name", "learner", "params", "grid", "protocol", "split", "epsilon", "encoding"),

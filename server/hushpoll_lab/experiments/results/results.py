@@ -27,8 +27,8 @@ from hushpoll_lab.experiments.journal import (
     read_description,
 )
 from hushpoll_lab.experiments.kinds import AnyCell
+from hushpoll_lab.experiments.methods.method import NONE, Trial
 from hushpoll_lab.experiments.methods.run import METRICS as METHOD_METRICS
-from hushpoll_lab.experiments.methods.trial import NONE, Trial
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import open_table

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import t
 
-from hushpoll_lab.experiments.methods.trial import NONE
+from hushpoll_lab.experiments.methods.method import NONE
 
 METRICS: Final[Mapping[str, str]] = {"accuracy": "accuracy", "SPD": "SPD", "EOD": "EOD"}
 CONFIDENCE: Final = 0.95

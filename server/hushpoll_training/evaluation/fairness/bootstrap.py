@@ -40,7 +40,7 @@ def bca(
     """Return limits f64[m], nan where the bootstrap has none.
 
     A comparison of two groups, one of which does not vary, has limits here that do not cover, and
-    :mod:`hushpoll_training.evaluation.fairness.measured` does not show them. None are given where
+    :mod:`hushpoll_training.evaluation.fairness.estimates` does not show them. None are given where
     the statistic is undefined in too many resamples, or does not vary: resampling
     cannot know what never happened.
 

@@ -19,8 +19,12 @@ from hushpoll_training.evaluation.documents import (
     NumberDocument,
     ReportDocument,
 )
-from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
-from hushpoll_training.evaluation.fairness.measured import Measured
+from hushpoll_training.evaluation.fairness.estimates import (
+    CountEstimates,
+    GroupEstimate,
+    Spread,
+    spreads,
+)
 from hushpoll_training.evaluation.fairness.partition import Partition
 
 SMALLEST: Final = 30
@@ -174,7 +178,7 @@ def fairness_report(
             "no row is in any of the groups, so there is nothing to report; give other groups",
             field="groups",
         )
-    measured = Measured(counts, partition, confidence, resamples, seed, smallest)
+    measured = CountEstimates(counts, partition, confidence, resamples, seed, smallest)
     groups = tuple(
         Group(
             name,
