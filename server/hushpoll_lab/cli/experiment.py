@@ -24,7 +24,7 @@ from hushpoll_lab.experiments.journal import (
 )
 from hushpoll_lab.experiments.kinds import AnyCell, AnyExperiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
-from hushpoll_lab.experiments.methods.method import chosen
+from hushpoll_lab.experiments.methods.method import methods_named
 from hushpoll_lab.experiments.remaining import Remaining
 from hushpoll_lab.experiments.results import tables
 from hushpoll_lab.experiments.results.comparison import (
@@ -203,7 +203,7 @@ def run(
 
 def _checked(settings: JsonMembers, methods: str | None) -> AnyExperiment:
     if methods is not None:
-        settings["methods"] = chosen(settings.get("methods"), methods)
+        settings["methods"] = methods_named(settings.get("methods"), methods)
     if settings.get("methods") is not None:
         return MethodsExperiment.from_dict(settings)
     return Experiment.from_dict(settings)

@@ -55,29 +55,10 @@ def reference_cell(
 ) -> tuple[Evaluation, Mapping[str, float]]:
     """Run a cell, or its baseline, the paper's way; see :func:`hushpoll_training.runs.cell.cell`.
 
-    Parameters
-    ----------
-    published, codes, options, test_size
-        As there. The records differ from ours at the same seed, being other draws.
-    learner : Learner
-        One that has a scikit-learn classifier of its own.
-    perturbed : bool
-        Whether the training part is; False gives the NonDP baseline.
-
-    Returns
-    -------
-    (Evaluation, mapping of str to float)
-        On the clear test rows; and seconds for ``perturb`` (encoding included: the two are one step
-        here), ``fit`` and ``score``.
-
-    Raises
-    ------
-    InvalidParameter
-        For a bad argument, or a target that is itself perturbed, which this engine has no way for.
-    HushpollError
-        For a version of a library that would give wrong results.
-    MissingExtra
-        If multi-freq-ldpy is not installed.
+    The learner has a scikit-learn classifier of its own. The records differ from ours at the same
+    seed, being other draws. The seconds are those of ``perturb`` (encoding included: the two are
+    one step here), ``fit`` and ``score``. Refuses a perturbed target, which this engine has no way
+    for; needs multi-freq-ldpy in a version that gives right results.
     """
     check_clients()
     target = Target.clear(published)
@@ -126,21 +107,9 @@ Encode = Callable[[int], npt.NDArray[np.float64]]
 
 
 def encoder(protocol: str, k: int, epsilon: float) -> Encode:
-    """Return what perturbs and encodes one respondent's value.
+    """Return what perturbs and encodes one respondent's value, of k at least 2.
 
-    Parameters
-    ----------
-    protocol : str
-        A name of the registry.
-    k : int
-        Domain size, at least 2.
-    epsilon : float
-        The epsilon of this attribute.
-
-    Raises
-    ------
-    MissingExtra
-        If multi-freq-ldpy is not installed.
+    Needs multi-freq-ldpy.
     """
     clients = _clients()
     if protocol == "GRR":
@@ -172,13 +141,7 @@ def one_hot_encoder(k: int) -> Encode:
 
 @contextmanager
 def seeded(entropy: list[int]) -> Iterator[None]:
-    """Seed both generators that the clients draw from; numpy's global one is put back after.
-
-    Parameters
-    ----------
-    entropy : list of int
-        Non-negative numbers, of any size.
-    """
+    """Seed both generators that the clients draw from; numpy's global one is put back after."""
     first, second, after = np.random.SeedSequence(entropy).generate_state(3)
     before = np.random.get_state()  # noqa: NPY002  the clients draw from it, whatever we would like
     np.random.seed(first)  # noqa: NPY002
@@ -193,13 +156,7 @@ def seeded(entropy: list[int]) -> Iterator[None]:
 
 
 def check_clients() -> None:
-    """Refuse versions whose GRR client lies where it should keep the truth.
-
-    Raises
-    ------
-    HushpollError
-        Naming the version of numba.
-    """
+    """Refuse versions of numba whose GRR client lies where it should keep the truth."""
     import numba
 
     client = _clients()["GRR"]

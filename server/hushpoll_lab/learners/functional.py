@@ -49,14 +49,10 @@ class FunctionalMechanism(Learner):
     Its loss is a polynomial of order two, whose coefficients get noise. With the 1 of the
     intercept, a row's l1 norm is at most `radius`: features that are longer are scaled down, which
     needs no knowledge of other rows. The number of rows is not used.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline.
     """
 
     noiseless: bool = False
+    """Whether the noise is left out, for the NonDP baseline."""
 
     name: ClassVar[str] = "functional-mechanism"
     label: ClassVar[str] = "the functional mechanism"
@@ -84,13 +80,7 @@ class FunctionalMechanism(Learner):
         return replace(self, noiseless=True)
 
     def fit(self, design: Design, options: FitOptions) -> PolynomialModel:
-        """Add noise to the objective and minimise it.
-
-        Raises
-        ------
-        InvalidParameter
-            For weights of rows.
-        """
+        """Add noise to the objective and minimise it; refuses weights of rows."""
         refuse_row_weights(design, self)
         exact = coefficients(design.table, design.label, float(self.parameters["radius"]))
         if self.noiseless:
@@ -113,18 +103,12 @@ class FunctionalMechanism(Learner):
 
 @dataclass(frozen=True)
 class PolynomialModel(Fitted):
-    """Weights of the columns, and an intercept, for rows within the learner's radius.
-
-    Attributes
-    ----------
-    learner : Learner
-        What made them; its parameter `radius` bounds the rows' l1 norms.
-    network : Network
-        A network of one layer.
-    """
+    """Weights of the columns, and an intercept, for rows within the learner's radius."""
 
     learner: Any
+    """Its parameter `radius` bounds the rows' l1 norms."""
     network: Network
+    """Of one layer."""
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the chance of a positive label per row, f64[n] in [0, 1]."""
@@ -156,14 +140,10 @@ class FairFM(Learner):
     The groups are the categories of the protected attribute; the model never gets its columns. Each
     group has a polynomial objective of its own, with Laplace noise on all its coefficients, and
     descents on them are averaged after each step. Rows are bounded as for `functional-mechanism`.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline.
     """
 
     noiseless: bool = False
+    """Whether the noise is left out, for the NonDP baseline."""
 
     name: ClassVar[str] = "fairfm"
     label: ClassVar[str] = "FairFM"
@@ -202,12 +182,10 @@ class FairFM(Learner):
     def fit(self, design: Design, options: FitOptions) -> PolynomialModel:
         """Add noise to each group's objective, and descend.
 
-        Raises
-        ------
-        InvalidParameter
-            For weights of rows, columns that do not tell the rows' groups (see
-            :func:`categories_of`), or groups whose numbers of rows with noise are all too small;
-            then epsilon is spent.
+        Refuses what :func:`categories_of` refuses.
+
+        Groups whose numbers of rows with noise are all too small are refused after epsilon is
+        spent.
         """
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)

@@ -48,21 +48,14 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PositiveRates:
-    """Shares of positive predictions in two groups.
-
-    Attributes
-    ----------
-    rates : (float, float)
-        The rates of group 0 (alpha) and of group 1 (beta), in [0, 1].
-    sizes : (int, int)
-        Rows that they were counted in; the sizes are taken to be public.
-    epsilons : (float, float) or None
-        What the two counts spent; None for rates without noise.
-    """
+    """Shares of positive predictions in two groups."""
 
     rates: tuple[float, float]
+    """Of group 0 (alpha) and of group 1 (beta), in [0, 1]."""
     sizes: tuple[int, int]
+    """Rows that they were counted in; the sizes are taken to be public."""
     epsilons: tuple[float, float] | None = None
+    """What the two counts spent; None for rates without noise."""
 
     @property
     def epsilon(self) -> float:
@@ -76,28 +69,15 @@ class PositiveRates:
 
 @dataclass(frozen=True, slots=True)
 class ParityRule:
-    """How predictions are flipped.
-
-    Attributes
-    ----------
-    flip : f64[2, 2]
-        Chance that the prediction of a row is flipped, by group and prediction.
-    """
+    """How predictions are flipped."""
 
     flip: npt.NDArray[np.float64]
+    """f64[2, 2], chance that the prediction of a row is flipped, by group and prediction."""
 
     def chances(self, predictions: Labels, groups: Labels) -> npt.NDArray[np.float64]:
         """Return the chance of a positive prediction after the coin, f64[n].
 
-        Parameters
-        ----------
-        predictions, groups : int64[n] of {0, 1}
-            The classifiers' predictions, and the group of each row.
-
-        Raises
-        ------
-        InvalidParameter
-            For other values, or arrays of different lengths.
+        Predictions and groups are int64[n]; refuses other values than 0 and 1.
         """
         _check_rows(predictions, groups)
         flip = self.flip[groups, predictions]
@@ -114,13 +94,7 @@ class ParityRule:
 
     @classmethod
     def from_json(cls, saved: JsonObject) -> ParityRule:
-        """Read what :meth:`to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it is anything but four chances.
-        """
+        """Read what :meth:`to_json` wrote; refuses anything but four chances."""
         flip = np.array(saved["flip"], np.float64)
         if flip.shape != (2, 2) or not ((flip >= 0) & (flip <= 1)).all():
             raise ValueError("flip must hold two rows of two chances in [0, 1]")
@@ -130,10 +104,7 @@ class ParityRule:
 def positive_rates(predictions: Labels, groups: Labels) -> PositiveRates:
     """Return the shares of positive predictions, without noise (Algorithm 1, line 1).
 
-    Raises
-    ------
-    InvalidParameter
-        For values other than 0 and 1, arrays of different lengths, or an empty group.
+    Refuses values other than 0 and 1, arrays of different lengths, and an empty group.
     """
     counts, sizes = _count(predictions, groups)
     return PositiveRates((counts[0] / sizes[0], counts[1] / sizes[1]), sizes)
@@ -149,22 +120,9 @@ def private_rates(
 
     The paper adds Laplace noise to a mean. Here discrete Laplace noise is added to the count behind
     it, which has sensitivity 1, and the sum is divided by the size of the same group: n theta for
-    group 0, n (1 - theta) for group 1. (Line 1 prints n theta for both.)
-
-    Parameters
-    ----------
-    predictions, groups : int64[n] of {0, 1}
-        Those of rows that the classifiers were not trained on.
-    epsilons : two of Decimal, str or float
-        What the rates of group 0 and of group 1 may spend, each in (0, 64].
-    bits : Bits, optional
-        The source of randomness; the operating system's by default.
-
-    Raises
-    ------
-    InvalidParameter
-        For values other than 0 and 1, arrays of different lengths, an empty group, or an epsilon
-        outside its interval.
+    group 0, n (1 - theta) for group 1. (Line 1 prints n theta for both.) The rows are others than
+    the classifiers were trained on; each group's rate spends its epsilon, in (0, 64]. Refuses what
+    :func:`positive_rates` refuses.
     """
     source = SecureBits() if bits is None else bits
     exact = [exact_epsilon(epsilon, f"epsilon_{group}") for group, epsilon in enumerate(epsilons)]
@@ -288,12 +246,7 @@ class ParityLearner(WrappedLearner):
     def fit(self, design: Design, options: FitOptions) -> ParityModel:
         """Fit the learner behind to a part of the rows and the rule to the rest.
 
-        Raises
-        ------
-        InvalidParameter
-            For labels of a single class, or rows that do not tell exactly two groups.
-        MissingExtra
-            If the learner behind needs an extra that is not installed.
+        Refuses labels of a single class, and rows that do not tell exactly two groups.
         """
         two_groups(design.table, design.protected)
         held_out = self.held_out(design.label.size, options)
@@ -313,20 +266,9 @@ class ParityLearner(WrappedLearner):
     def post_process(self, fitted: Fitted, design: Design, options: FitOptions) -> ParityModel:
         """Measure the rates of a fitted model and return it with the rule that they give.
 
-        Parameters
-        ----------
-        fitted : Fitted
-            What the learner behind, or one like it, has learned from other rows. These may have
-            been perturbed.
-        design : Design
-            The rows that the rates are measured on, in clear; labels are not read.
-        options : FitOptions
-            The seed of the coins' key; with `noise_seed`, the rates' noise can be drawn again.
-
-        Raises
-        ------
-        InvalidParameter
-            For rows that do not tell exactly two groups.
+        The learner behind, or one like it, has learned from other rows, which may have been
+        perturbed. The design has rows in clear of exactly two groups, whose labels are not read.
+        The seed gives the coins' key; with `noise_seed`, the rates' noise can be drawn again.
         """
         groups = two_groups(design.table, design.protected)
         predictions = _predictions(fitted.scores(design.table, threads=options.threads))
@@ -363,25 +305,13 @@ class ParityModel(Fitted):
 
     The coin of a row is a keyed hash of its features, group included: uniform over the choice of
     the key, and always the same for the same row, so that asking twice does not change a decision.
-
-    Attributes
-    ----------
-    learner : ParityLearner
-        What made it.
-    fitted : Fitted
-        What the learner behind has fitted.
-    rule : ParityRule
-        Which predictions are flipped, with which chance.
-    protected : slice
-        The columns that tell the group.
-    key : bytes
-        The key of the hash.
     """
 
     learner: ParityLearner
     fitted: Fitted
     rule: ParityRule
     protected: slice
+    """The columns that tell the group."""
     key: bytes
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
@@ -414,20 +344,8 @@ def two_groups(
 ) -> npt.NDArray[np.int64]:
     """Return the group of each row, int64[n] of {0, 1}: the first or the second category.
 
-    Parameters
-    ----------
-    table : csr_matrix or float array [n, m]
-        Encoded rows.
-    protected : slice or None
-        The columns of the protected attribute's categories.
-    both : bool
-        Whether rows of both groups must be there.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no protected attribute, a row tells no group or several, or the groups are not
-        the first two categories.
+    Refuses rows without a protected attribute, rows that tell no group or several, other groups
+    than the first two categories, and, unless `both` is false, rows of a single group.
     """
     if protected is None:
         raise InvalidParameter(

@@ -43,20 +43,10 @@ Certificates = dict[str, dict[str, float]]
 def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> JsonMembers:
     """Run one cell with one thread.
 
-    Returns
-    -------
-    dict
-        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
-        (seconds) and, where the method proves something of its fairness, ``certificates`` on the
-        rows to ``train`` and to ``test`` on; see
-        :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
-
-    Raises
-    ------
-    InvalidParameter
-        For rows that the method cannot be fitted to.
-    MissingExtra
-        If the learner's extra is not installed.
+    The JSON has ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
+    (seconds) and, where the method proves something of its fairness, ``certificates`` on the rows
+    to ``train`` and to ``test`` on; see
+    :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
     """
     method = experiment.method(trial)
     train, test = split_rows(rows, trial.seed, experiment.test_size)
@@ -81,12 +71,8 @@ def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> J
 def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows]:
     """Return row numbers to train and to test on: shuffled, stratified on the target.
 
-    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives.
-
-    Raises
-    ------
-    InvalidParameter
-        For too few rows of a class.
+    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives. Refuses too few rows
+    of a class.
     """
     label = rows.codes[rows.target]
     try:
@@ -103,13 +89,7 @@ def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows
 
 
 def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> Published:
-    """Return the survey that a method with perturbed records plays.
-
-    Raises
-    ------
-    InvalidParameter
-        For a sensitive column that is missing, or a part of epsilon outside its interval.
-    """
+    """Return the survey that a method with perturbed records plays."""
     return describe_codes(
         rows.survey_codes(),
         name=rows.name,
@@ -180,13 +160,7 @@ def _measured(rows: ClearRows, test: Rows, scores: Scores) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class MethodGrid:
-    """Cells of a method and a seed; see :class:`~hushpoll_lab.experiments.kinds.Grid`.
-
-    Attributes
-    ----------
-    experiment : MethodsExperiment
-        Their configuration.
-    """
+    """Cells of a method and a seed; see :class:`~hushpoll_lab.experiments.kinds.Grid`."""
 
     experiment: MethodsExperiment
 

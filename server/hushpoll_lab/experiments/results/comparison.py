@@ -31,17 +31,7 @@ ROUNDING: Final = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one cell, beside the reference's.
-
-    Attributes
-    ----------
-    place : Place
-        The cell.
-    metric : str
-        One of `COMPARED`.
-    ours, reference : Summary
-        Over the seeds.
-    """
+    """One metric of one cell, beside the reference's."""
 
     place: Place
     metric: str
@@ -64,21 +54,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows, in the reference's cells.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        In the order of the cells and of `COMPARED`.
-    missing : tuple of Place
-        Cells of the reference that have no results.
-    limit : float
-        Standard errors that a mean may be away.
-    """
+    """All rows, in the order of the reference's cells and of `COMPARED`."""
 
     rows: tuple[Row, ...]
     missing: tuple[Place, ...]
+    """Cells of the reference that have no results."""
     limit: float = STANDARD_ERRORS
+    """Standard errors that a mean may be away."""
 
     @property
     def misses(self) -> tuple[Row, ...]:
@@ -113,21 +95,9 @@ def compare(
     metrics: Sequence[str] = COMPARED,
     limit: float = STANDARD_ERRORS,
 ) -> Comparison:
-    """Set results beside a reference.
+    """Set results beside a reference, for metrics that it has.
 
-    Parameters
-    ----------
-    ours, reference : mapping of Place to mapping of str to Summary
-        As :func:`hushpoll_lab.experiments.results.summaries.read_summaries` gives them.
-    metrics : sequence of str
-        Which to compare, where the reference has them.
-    limit : float
-        Standard errors, above 0.
-
-    Raises
-    ------
-    InvalidParameter
-        If no cell is in both.
+    Refuses results without a common cell.
     """
     rows = tuple(_rows(ours, reference, metrics))
     if not rows:
@@ -166,13 +136,7 @@ _SHAPE = columns(
 
 
 def comparison_table(comparison: Comparison) -> ResultTable:
-    """Return all means of a comparison; a number that is not finite is an empty cell.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        A comparison of results with a reference.
-    """
+    """Return all means of a comparison; a number that is not finite is an empty cell."""
     far = set(map(id, comparison.misses))
     entries = (
         {

@@ -41,37 +41,26 @@ MethodSummaries = Mapping[MethodPlace, Mapping[str, Summary]]
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One figure of a paper.
-
-    Attributes
-    ----------
-    table, data, method : str
-        Number of the table, name of the data set, name of the method.
-    epsilon, delta : float
-        As printed; infinity and 0 where nothing is promised.
-    accountant : str
-        Empty where the table does not tell results of accountants apart.
-    metric : str
-        One of a cell's metrics.
-    value : float
-        As printed, in the metric's unit.
-    below, above : float
-        How far our mean may lie below and above it; infinity for no limit.
-    note : str
-        Why ours may differ.
-    """
+    """One figure of a paper."""
 
     table: str
+    """Number of the table."""
     data: str
     method: str
     epsilon: float
+    """As printed; infinity where nothing is promised."""
     delta: float
     accountant: str
+    """Empty where the table does not tell results of accountants apart."""
     metric: str
     value: float
+    """As printed, in the metric's unit."""
     below: float
+    """How far our mean may lie below it; infinity for no limit."""
     above: float
+    """The same above it."""
     note: str
+    """Why ours may differ."""
 
     @property
     def limited(self) -> bool:
@@ -88,17 +77,7 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A figure of a paper, and ours.
-
-    Attributes
-    ----------
-    printed : Printed
-        The paper's.
-    ours : Summary or None
-        Over our seeds; None if the method was not run.
-    place : MethodPlace or None
-        Our cell.
-    """
+    """A figure of a paper, and our mean and cell; None if the method was not run."""
 
     printed: Printed
     ours: Summary | None
@@ -128,10 +107,7 @@ def paper_names() -> tuple[str, ...]:
 def read_paper(name: str) -> list[Printed]:
     """Return the figures of a paper, in the order of its tables.
 
-    Raises
-    ------
-    InvalidParameter
-        For a name outside `paper_names`.
+    Refuses other names than `paper_names`.
     """
     if name not in paper_names():
         raise InvalidParameter(
@@ -162,21 +138,9 @@ def summarise_methods(table: pd.DataFrame) -> dict[MethodPlace, dict[str, Summar
 
 
 def beside(ours: MethodSummaries, printed: Iterable[Printed], data: str) -> dict[str, list[Beside]]:
-    """Set our results beside the figures of a paper, by table, for one data set.
+    """Set our results beside the figures of a paper about one data set, by table.
 
-    Parameters
-    ----------
-    ours : mapping
-        As :func:`summarise_methods` gives it.
-    printed : iterable of Printed
-        As :func:`read_paper` gives it.
-    data : str
-        Name of the data set that ours are about.
-
-    Raises
-    ------
-    InvalidParameter
-        If the paper has no figure about the data set.
+    Refuses a data set of which the paper has no figure.
     """
     tables: dict[str, list[Beside]] = {}
     for figure in printed:
@@ -257,23 +221,7 @@ def methods_page(
     made_by: Sequence[str],
     notes: str,
 ) -> str:
-    """Return the page, in Markdown.
-
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    ours : mapping
-        The results, by cell and metric.
-    tables : mapping of str to sequence of Beside
-        By number of the paper's table; empty without a paper.
-    description : mapping
-        What the experiment's folder says about it.
-    made_by : sequence of str
-        The commands that gave the results, one a line.
-    notes : str
-        Markdown to add.
-    """
+    """Return the page, in Markdown; tables are by number of the paper's, none without one."""
     parts = [f"# {title}", ""]
     if made_by:
         parts += ["Made by", "", "```sh", *made_by, "```", ""]
