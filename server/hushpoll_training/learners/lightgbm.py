@@ -105,10 +105,7 @@ class LightGBM(Learner):
     def fit(self, design: Design, options: FitOptions) -> Trees:
         """Fit LightGBM, equal to its scikit-learn classifier at the same parameters.
 
-        Raises
-        ------
-        InvalidParameter
-            For labels of a single class.
+        Refuses labels of a single class.
         """
         design.check_classes()
         values = dict(self.parameters)
@@ -132,13 +129,7 @@ class LightGBM(Learner):
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
     ) -> Trees:
-        """Read trees, after a check of their structure, which LightGBM does not check itself.
-
-        Raises
-        ------
-        UnsoundModel
-            If the text is not as :meth:`Trees.save` writes it.
-        """
+        """Read trees, after a check of their structure, which LightGBM does not check itself."""
         text = files[TREES].decode("latin-1")
         try:
             check_text(text, safe_names(names))
@@ -168,15 +159,7 @@ class LightGBM(Learner):
 
 @dataclass(frozen=True)
 class Trees(Fitted):
-    """Trees that LightGBM has grown.
-
-    Attributes
-    ----------
-    learner : LightGBM
-        What grew them.
-    booster : lightgbm.Booster
-        The trees.
-    """
+    """Trees that LightGBM has grown."""
 
     learner: LightGBM
     booster: lightgbm.Booster

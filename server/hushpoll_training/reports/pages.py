@@ -100,17 +100,7 @@ def _comparisons_drawing(metric: str, reports: Sequence[ReportDocument]) -> Fore
 
 
 def render(template: str, title: str, **values: Any) -> str:
-    """Return a report as HTML; values are escaped.
-
-    Parameters
-    ----------
-    template : str
-        A file of ``templates`` that extends ``report.html``.
-    title : str
-        The page's title.
-    values
-        The variables of the template.
-    """
+    """Return a template that extends ``report.html`` as HTML; values are escaped."""
     return _templates().get_template(template).render(title=title, **values)
 
 
@@ -134,20 +124,12 @@ _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 760, 250, 30, 26, 8
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One estimate.
-
-    Attributes
-    ----------
-    label : str
-        What its row is called; marks that follow each other with one label share the row.
-    kind : str
-        ``ldp``, a filled circle, or ``baseline``, a square.
-    value, lower, upper : float
-        Finite.
-    """
+    """One estimate, finite."""
 
     label: str
+    """What its row is called; marks that follow each other with one label share the row."""
     kind: str
+    """``ldp``, a filled circle, or ``baseline``, a square."""
     value: float
     lower: float
     upper: float
@@ -175,31 +157,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """What the template ``parts.html`` draws, in pixels.
-
-    Attributes
-    ----------
-    title : str
-        What is drawn; read aloud in its place, and followed by a table of the numbers.
-    ticks : tuple of (float, str)
-        Place and number of each line of the scale.
-    fair : float or None
-        Place of the dashed line.
-    rows : tuple of Row
-        From the top.
-    height, bottom : float
-        Measures of the drawing, and of its scale.
-    width, left, top : float
-        The same of every drawing.
-    """
+    """What the template ``parts.html`` draws, in pixels."""
 
     title: str
+    """Read aloud in place of the drawing, and followed by a table of the numbers."""
     ticks: tuple[tuple[float, str], ...]
+    """Place and number of each line of the scale."""
     fair: float | None
+    """Place of the dashed line."""
     rows: tuple[Row, ...]
+    """From the top."""
     height: float
+    """Of the drawing."""
     bottom: float
+    """Of its scale."""
     width: float = _WIDTH
+    """Of every drawing, as `left` and `top`."""
     left: float = _LEFT - 12
     top: float = _TOP
 

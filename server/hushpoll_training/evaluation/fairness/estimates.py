@@ -45,22 +45,15 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class GroupEstimate:
-    """A rate of a group, or a comparison of two groups.
-
-    Attributes
-    ----------
-    value, standard_error : float
-        The delta method's error.
-    closed_form : Bounds
-        See :mod:`hushpoll_analysis.metrics.intervals`.
-    bootstrap : Bounds or Withheld
-        See :mod:`hushpoll_training.evaluation.fairness.bootstrap`.
-    """
+    """A rate of a group, or a comparison of two groups."""
 
     value: float
     standard_error: float
+    """By the delta method."""
     closed_form: Bounds
+    """See :mod:`hushpoll_analysis.metrics.intervals`."""
     bootstrap: Bounds | Withheld
+    """See :mod:`hushpoll_training.evaluation.fairness.bootstrap`."""
 
     def to_dict(self) -> NumberDocument:
         """Return the estimate as JSON."""
@@ -77,20 +70,12 @@ class GroupEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far apart the groups are that differ most.
-
-    Attributes
-    ----------
-    value : float
-        max - min or min / max.
-    limits : Bounds
-        Simultaneous over all pairs of groups, hence conservative.
-    lowest, highest : str
-        The two groups.
-    """
+    """How far apart the groups are that differ most."""
 
     value: float
+    """max - min or min / max."""
     limits: Bounds
+    """Simultaneous over all pairs of groups, hence conservative."""
     lowest: str
     highest: str
 
@@ -127,16 +112,7 @@ def spreads(
 ) -> dict[str, Spread | Withheld]:
     """Return the spread of every metric, over the groups that have enough rows for its rates.
 
-    Parameters
-    ----------
-    counts : GroupCounts
-        The counts of one sample.
-    names : sequence of str
-        The groups' names.
-    confidence : float
-        Level of each interval, in (0, 1).
-    smallest : int
-        Rows that a group must have.
+    The confidence, in (0, 1), is the level of each interval; a group must have `smallest` rows.
     """
     return {
         metric.spread: _spread(counts, names, metric, confidence, smallest)
