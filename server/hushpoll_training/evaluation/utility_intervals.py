@@ -24,15 +24,7 @@ from hushpoll_training.evaluation.metrics import UTILITY
 
 
 def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> JsonMembers:
-    """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined.
-
-    Parameters
-    ----------
-    scored : Scored
-        What one model scored.
-    confidence : float
-        In (0, 1).
-    """
+    """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined."""
     z = normal_quantile(confidence)
     everyone = np.zeros(len(scored.label), dtype=np.int64)
     counts = GroupCounts.of(scored.label, scored.predicted, everyone, 1)

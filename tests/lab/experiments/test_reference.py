@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from hushpoll_lab.experiments import reference
 from hushpoll_lab.experiments.configuration import Experiment
 from hushpoll_lab.experiments.grid import Task, publish, run_task
 from hushpoll_lab.experiments.protocol_grid import describe
-from hushpoll_lab.experiments.reference import clients as reference_clients
-from hushpoll_lab.experiments.reference.clients import check_clients, encoder, seeded
-from hushpoll_lab.experiments.reference.engine import reference_cell
+from hushpoll_lab.experiments.reference import check_clients, encoder, reference_cell, seeded
 from hushpoll_lab.experiments.results.summaries import Summary
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
@@ -81,7 +80,7 @@ def test_both_generators_are_seeded_and_numpys_is_put_back():
 
 def test_a_client_that_swaps_keep_and_lie_is_refused(monkeypatch):
     check_clients()
-    monkeypatch.setitem(reference_clients._LOADED, "GRR", lambda value, k, epsilon: 1 - value)
+    monkeypatch.setitem(reference._LOADED, "GRR", lambda value, k, epsilon: 1 - value)
     with pytest.raises(HushpollError, match="tells the truth in 0 of 60 cases"):
         check_clients()
 

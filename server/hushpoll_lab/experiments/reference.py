@@ -1,10 +1,17 @@
-"""One respondent at a time through multi-freq-ldpy's clients: the paper's way of encoding.
+"""The reference engine: a cell the way the paper's code runs it, row by row.
 
-Value in, perturbed indicator vector out, with the library's own draws, hash and parameters. What it
-does in its own way is left to it, since the comparison is about that: OLH's g is round(e^eps) + 1
-(ours has the least variance at frequency 1/k), SS's subset size is k / (e^eps + 1) rounded, THE
-sends noisy floats that are thresholded afterwards, and the seeds of local hashing are cut to the 32
-bits that its hash takes.
+The same rows, the same parameters and the same metrics as :mod:`hushpoll_training.runs.cell`;
+perturbed by multi-freq-ldpy's clients one respondent at a time (:func:`encoder`), encoded
+as one vector per respondent and attribute, joined as dense tables, and fitted by the learner's own
+scikit-learn classifier. Not copied are: a domain taken from the data's distinct values (it is the
+survey's), columns in the order of a set (they are in the survey's), and AUC of predicted labels
+(``roc_auc`` ranks scores; ``balanced_acc`` is that number under its name).
+
+A client takes a value and gives a perturbed indicator vector, with the library's own draws, hash
+and parameters. What the library does in its own way is left to it, since the comparison is about
+that: OLH's g is round(e^eps) + 1 (ours has the least variance at frequency 1/k), SS's subset size
+is k / (e^eps + 1) rounded, THE sends noisy floats that are thresholded afterwards, and the seeds of
+local hashing are cut to the 32 bits that its hash takes.
 
 What would make its results wrong, or end the program, is bridged:
 
@@ -20,14 +27,77 @@ What would make its results wrong, or end the program, is bridged:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from hushpoll_protocols.errors import HushpollError, MissingExtra
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
+from hushpoll_shared.survey.published import Published
+from hushpoll_training.data.target import THRESHOLD, Target
+from hushpoll_training.evaluation.evaluation import Evaluation, evaluate_scores
+from hushpoll_training.learners.learner import FitOptions, Learner
+from hushpoll_training.models.model import Codes, take
+from hushpoll_training.runs.cell import TEST_SIZE, Stopwatch, split_rows
+
+
+def reference_cell(
+    published: Published,
+    codes: Codes,
+    learner: Learner,
+    options: FitOptions,
+    *,
+    perturbed: bool = True,
+    test_size: float = TEST_SIZE,
+) -> tuple[Evaluation, Mapping[str, float]]:
+    """Run a cell, or its baseline, the paper's way; see :func:`hushpoll_training.runs.cell.cell`.
+
+    The learner has a scikit-learn classifier of its own. The records differ from ours at the same
+    seed, being other draws. The seconds are those of ``perturb`` (encoding included: the two are
+    one step here), ``fit`` and ``score``. Refuses a perturbed target, which this engine has no way
+    for; needs multi-freq-ldpy in a version that gives right results.
+    """
+    check_clients()
+    target = Target.clear(published)
+    if published.attribute(target.name).oracle is not None:
+        raise InvalidParameter(
+            f"the target {target.name} is perturbed, which the engine reference cannot learn from; "
+            "use the engine hushpoll, or a target in clear",
+            field="engine",
+        )
+    train, test = split_rows(published, codes, options.seed, test_size)
+    fitted, tested = take(codes, train), take(codes, test)
+    label, answered = target.labels(fitted[target.name])
+    clock = Stopwatch()
+    with seeded([options.seed, int(published.digest, 16)]):
+        features = _table(published, take(fitted, answered), perturbed=perturbed)
+    clock.lap("perturb")
+    model = learner.reference_classifier(options)
+    model.fit(features, label[answered])
+    clock.lap("fit")
+    raw = np.asarray(model.predict_proba(_table(published, tested, perturbed=False)))[:, 1]
+    evaluation = evaluate_scores(published, tested, raw, (raw > THRESHOLD).astype(np.int64))
+    clock.lap("score")
+    return evaluation, clock.laps
+
+
+def _table(published: Published, codes: Codes, *, perturbed: bool) -> pd.DataFrame:
+    parts = []
+    for attribute in published.attributes:
+        if attribute.role == "target":
+            continue
+        encode = one_hot_encoder(attribute.k)
+        if perturbed and attribute.oracle is not None:
+            oracle = attribute.oracle
+            encode = encoder(oracle.name, attribute.k, float(oracle.epsilon))
+        rows = [encode(value) for value in codes[attribute.name].tolist()]
+        names = [f"{attribute.name}_{value}" for value in range(attribute.k)]
+        parts.append(pd.DataFrame(rows, columns=names))
+    return pd.concat(parts, axis=1)
+
 
 LARGEST_G: Final = 65_536
 """As many values as a hash of ours takes at most."""
@@ -37,21 +107,9 @@ Encode = Callable[[int], npt.NDArray[np.float64]]
 
 
 def encoder(protocol: str, k: int, epsilon: float) -> Encode:
-    """Return what perturbs and encodes one respondent's value.
+    """Return what perturbs and encodes one respondent's value, of k at least 2.
 
-    Parameters
-    ----------
-    protocol : str
-        A name of the registry.
-    k : int
-        Domain size, at least 2.
-    epsilon : float
-        The epsilon of this attribute.
-
-    Raises
-    ------
-    MissingExtra
-        If multi-freq-ldpy is not installed.
+    Needs multi-freq-ldpy.
     """
     clients = _clients()
     if protocol == "GRR":
@@ -83,13 +141,7 @@ def one_hot_encoder(k: int) -> Encode:
 
 @contextmanager
 def seeded(entropy: list[int]) -> Iterator[None]:
-    """Seed both generators that the clients draw from; numpy's global one is put back after.
-
-    Parameters
-    ----------
-    entropy : list of int
-        Non-negative numbers, of any size.
-    """
+    """Seed both generators that the clients draw from; numpy's global one is put back after."""
     first, second, after = np.random.SeedSequence(entropy).generate_state(3)
     before = np.random.get_state()  # noqa: NPY002  the clients draw from it, whatever we would like
     np.random.seed(first)  # noqa: NPY002
@@ -104,13 +156,7 @@ def seeded(entropy: list[int]) -> Iterator[None]:
 
 
 def check_clients() -> None:
-    """Refuse versions whose GRR client lies where it should keep the truth.
-
-    Raises
-    ------
-    HushpollError
-        Naming the version of numba.
-    """
+    """Refuse versions of numba whose GRR client lies where it should keep the truth."""
     import numba
 
     client = _clients()["GRR"]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from hushpoll_lab.datasets.clear.two_groups import DEVIATION, FEATURES, draw
+from hushpoll_lab.datasets.clear.synthetic import DEVIATION, FEATURES, draw_two_groups
 from hushpoll_training.evaluation.metrics import roc_auc
 
 
 def test_rows_have_the_shares_of_appendix_f_and_the_auc_of_table_2():
-    rows = draw(20_000, seed=3)
+    rows = draw_two_groups(20_000, seed=3)
     label, group = rows.codes["label"], rows.codes["group"]
     assert [label[group == code].mean() for code in (0, 1)] == pytest.approx([0.2, 0.8], abs=0.02)
     table = np.column_stack(list(rows.numbers.values()))
@@ -19,4 +19,8 @@ def test_rows_have_the_shares_of_appendix_f_and_the_auc_of_table_2():
     assert roc_auc(label, best).number() == pytest.approx(0.91, abs=0.01)
     gap = (best > 0)[group == 1].mean() - (best > 0)[group == 0].mean()
     assert gap == pytest.approx(0.41, abs=0.02)
-    assert draw(50, 1).digest() == draw(50, 1).digest() != draw(50, 2).digest()
+    assert (
+        draw_two_groups(50, 1).digest()
+        == draw_two_groups(50, 1).digest()
+        != draw_two_groups(50, 2).digest()
+    )
