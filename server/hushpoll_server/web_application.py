@@ -23,7 +23,6 @@ from hushpoll_server.api.resources import (
     jobs,
     kept_results,
     metrics,
-    origins,
     plans,
     queries,
     survey_reports,
@@ -49,7 +48,7 @@ log = get_logger(__name__)
 
 BLUEPRINTS: Final = (
     surveys.api,
-    origins.api,
+    surveys.origins,
     tokens.api,
     users.api,
     operations.api,

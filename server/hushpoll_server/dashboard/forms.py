@@ -31,7 +31,7 @@ from hushpoll_server.dashboard.frame import (
     words_of_refusal,
 )
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.bodies import body_of
+from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.wording import words_of
 from hushpoll_server.jobs.kinds import KINDS
@@ -211,7 +211,7 @@ def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
     """Ask for a job in the name of the user; refuses what its kind does, naming the field."""
     kind = KINDS[kind_name]
     try:
-        given = body_of(kind.declared).model_validate(values).given()
+        given = model_of(kind.declared).model_validate(values).given()
     except ValidationError as error:
         field, words = words_of(error)
         raise Refused("invalid-request", words, field=field) from None

@@ -1,20 +1,56 @@
-"""Parameters that are declared as dataclasses, as pydantic's models: for checks and for OpenAPI."""
+"""Bodies of requests: how large they may be, and declared parameters as pydantic's models.
+
+A body is parsed and checked on one thread of the web process, and other requests wait for their
+turn of the interpreter meanwhile. So a request that names a few things has little room.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from hushpoll_server.body_size import BodySize
+from hushpoll_server.config.settings import Settings
 from hushpoll_shared.jobs.analyses import Weight
 from hushpoll_shared.jobs.collecting import Remind
 from hushpoll_shared.jobs.job import Job
 from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.query import Parameter, Request, parameters_of
 from hushpoll_shared.spelling.json_values import JsonMembers
+
+SMALL_BYTES: Final = 2**16
+# 65,536 cells of several attributes, by their names, in margins, strata and weights.
+DESIGN_BYTES: Final = 2**22
+# Address, name and language of a person who is invited; the texts of the mails in all languages.
+PERSON_BYTES: Final = 512
+TEXTS_BYTES: Final = 2**20
+
+
+class BodySize(Enum):
+    """What a body describes, as the attribute ``BODY`` of its model says."""
+
+    SMALL = auto()
+    DESIGN = auto()
+    MANIFEST = auto()
+    PEOPLE = auto()
+
+    def most(self, settings: Settings) -> int:
+        """Return the largest body, in bytes; never more than that of any request."""
+        match self:
+            case BodySize.SMALL:
+                size = SMALL_BYTES
+            case BodySize.DESIGN:
+                size = DESIGN_BYTES
+            case BodySize.MANIFEST:
+                # JSON that spells other letters by escapes takes about twice as many bytes.
+                size = 2 * settings.max_manifest_bytes + SMALL_BYTES
+            case BodySize.PEOPLE:
+                size = settings.max_tokens * PERSON_BYTES + TEXTS_BYTES
+        return min(size, settings.max_body_bytes)
+
 
 _LARGE: Final = {Remind: BodySize.PEOPLE, Weight: BodySize.DESIGN}
 
@@ -29,7 +65,7 @@ class Parameters(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-def body_of(kind: type[Request]) -> type[Parameters]:
+def model_of(kind: type[Request]) -> type[Parameters]:
     """Return the model of a job's parameters, or of a part of them."""
     hashable: Any = kind  # to mypy, a class with instances that have a hash is none that has one
     return _made(hashable)
@@ -73,7 +109,7 @@ def field_of(one: Parameter) -> Any:
 
 def _maker(empty: Any) -> Any:
     if isinstance(empty, type) and issubclass(empty, Request):
-        return lambda: body_of(empty).model_validate({})
+        return lambda: model_of(empty).model_validate({})
     return list if empty is tuple else empty
 
 
@@ -94,4 +130,4 @@ def _model_hint(hint: Any) -> Any:
         return list[_model_hint(inner[0])]  # type: ignore[misc]  # made while running
     if origin is Mapping:
         return dict[_model_hint(inner[0]), _model_hint(inner[1])]  # type: ignore[misc]
-    return body_of(hint) if isinstance(hint, type) and issubclass(hint, Request) else hint
+    return model_of(hint) if isinstance(hint, type) and issubclass(hint, Request) else hint

@@ -19,9 +19,9 @@ from werkzeug.exceptions import HTTPException
 
 from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
-from hushpoll_server.body_size import BodySize
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.bodies import BodySize
 from hushpoll_server.http.wording import WANTED, words_of
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.services import Services

@@ -34,7 +34,6 @@ from hushpoll_server.store.editing.drafts import DraftStore
 from hushpoll_server.store.editing.images import ImageStore
 from hushpoll_server.store.editing.publications import PublicationStore
 from hushpoll_server.store.jobs import JobStore
-from hushpoll_server.store.models import ModelStore
 from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.segments import shuffled
 from hushpoll_server.store.users import ActionStore, UserStore
@@ -128,7 +127,7 @@ class Services(DeviceServices):
             missing_worker=MissingWorker(own=settings.start_worker),
             per_token=settings.jobs_per_token,
         )
-        common = (ModelStore(self.database), self.jobs, self.surveys, self.actions)
+        common = (self.job_store, self.jobs, self.surveys, self.actions)
         self.models = Models(*common)
         self.audits = Audits(*common)
         self.regressions = Regressions(*common)

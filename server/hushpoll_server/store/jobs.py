@@ -300,6 +300,12 @@ class JobStore:
         self._database.erase(job_results)
         return deleted
 
+    def cards(self, job_ids: Collection[str]) -> dict[str, str]:
+        """Return the cards, JSON, of those of these jobs that made what is kept until deleted."""
+        statement = select(models.c.job_id, models.c.card).where(models.c.job_id.in_(job_ids))
+        with self._database.reading() as connection:
+            return {str(job_id): str(card) for job_id, card in connection.execute(statement)}
+
     def forget_job(self, job_id: str) -> int:
         """Delete one job and its result; return how many there were."""
         deleted = self._delete(jobs.c.id == job_id)

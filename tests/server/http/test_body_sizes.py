@@ -7,8 +7,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from hushpoll_server.body_size import DESIGN_BYTES, SMALL_BYTES
 from hushpoll_server.http import endpoint
+from hushpoll_server.http.bodies import DESIGN_BYTES, SMALL_BYTES
 from sample_survey import VERSION
 
 pytestmark = pytest.mark.sqlite

@@ -11,7 +11,7 @@ from hushpoll_server.api.models.common import Answer, Name, Strict
 from hushpoll_server.api.models.plans import TogetherAnswer, VerdictAnswer
 from hushpoll_server.api.models.surveys import PublishWarning
 from hushpoll_server.api.schemas import RESULT_VERDICT
-from hushpoll_server.body_size import BodySize
+from hushpoll_server.http.bodies import BodySize
 from hushpoll_server.services.surveys.launch import WIDTH
 
 Actor = Field(description="`user:NAME` or `token:ID`.")

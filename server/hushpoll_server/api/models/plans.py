@@ -11,7 +11,7 @@ from hushpoll_analysis.planning.verdicts import GOALS_MAX
 from hushpoll_analysis.shuffling import DELTA
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_server.api.models.common import Answer, Strict
-from hushpoll_server.body_size import BodySize
+from hushpoll_server.http.bodies import BodySize
 from hushpoll_shared.estimators import CONFIDENCES
 
 

@@ -15,7 +15,7 @@ from hushpoll_server.api.models.results import (
 )
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
-from hushpoll_server.http.bodies import body_of
+from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.endpoint import file_answer, json_answer, log_act, services
 from hushpoll_server.services.results.exports import MEDIA_TYPES
 from hushpoll_server.services.surveys.surveys import timestamp
@@ -28,7 +28,7 @@ api = Routes("analysis", VERSION)
 if TYPE_CHECKING:
     ExportParameters = Any
 else:
-    ExportParameters = body_of(ExportJob)
+    ExportParameters = model_of(ExportJob)
 
 
 @api.operation(

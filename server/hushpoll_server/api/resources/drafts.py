@@ -25,6 +25,7 @@ from hushpoll_server.api.models.drafts import (
 )
 from hushpoll_server.api.models.surveys import PublishAnswer, PublishQuery, PublishWarning
 from hushpoll_server.api.openapi import BINARY, body_of
+from hushpoll_server.api.resources.surveys import publication_answer
 from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import (
@@ -45,7 +46,6 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
-from hushpoll_shared.wire.paths import version_path
 
 api = Routes("drafts")
 IF_MATCH: dict[str, object] = {
@@ -257,18 +257,7 @@ def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
     revision = _revision(draft)
     with parts.surveys.publishing.take():
         publication = parts.drafts.publish(draft, revision=revision, allow_weak=query.allow_weak)
-        row = publication.row
-        if publication.created:
-            log_act(row)
-        answer = PublishAnswer(
-            survey=row.name,
-            version=row.version,
-            digest=row.digest,
-            warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
-            manifest=publication.published.to_dict(),
-        )
-        location = address_of(*version_path(row.name, row.version))
-        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+        return publication_answer(publication)
 
 
 def _covered(path: DraftPath) -> Draft:

@@ -16,7 +16,7 @@ from hushpoll_server.api.models.common import TableQuery, VersionPath
 from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes, address_of
-from hushpoll_server.http.bodies import Parameters, body_of
+from hushpoll_server.http.bodies import Parameters, model_of
 from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
 from hushpoll_server.http.tables import table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
@@ -40,7 +40,7 @@ def _add_route(kind: JobKind) -> None:
 
     # The name of the operation, its text and its body in the document.
     ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.declared)
-    ask.__annotations__["body"] = body_of(kind.declared)
+    ask.__annotations__["body"] = model_of(kind.declared)
     api.operation(
         "POST",
         f"{VERSION}/jobs/{kind.name}",

@@ -11,7 +11,7 @@ from hushpoll_server.api.models.common import Answer, Name, Strict, VersionPath
 from hushpoll_server.api.openapi import file_of
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.bodies import body_of
+from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_shared.estimators import CONFIDENCES
@@ -93,7 +93,7 @@ def _words(text: str, separator: str) -> list[str]:
     return [word.strip() for word in text.split(separator)] if text else []
 
 
-class PublicationChoices(body_of(ReportChoices)):  # type: ignore[misc]  # made while running
+class PublicationChoices(model_of(ReportChoices)):  # type: ignore[misc]  # made while running
     """What is published, and whether of a survey that still runs."""
 
     so_far: bool = Field(

@@ -1,13 +1,15 @@
-"""Surveys: publish, list, close. Devices fetch them from ``ingest.routes``."""
+"""Surveys: publish, list, close; their web origins. Devices fetch them from ``ingest.routes``."""
 
 from __future__ import annotations
 
 from flask import Response, request
 
-from hushpoll_server.api.models.common import VersionPath
+from hushpoll_server.api.models.common import SurveyPath, VersionPath
 from hushpoll_server.api.models.surveys import (
     CloseAnswer,
     CloseBody,
+    OriginsAnswer,
+    OriginsBody,
     PublishAnswer,
     PublishQuery,
     PublishWarning,
@@ -25,7 +27,7 @@ from hushpoll_server.http.endpoint import (
     parse_body,
     services,
 )
-from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_server.services.surveys.surveys import Publication, timestamp
 from hushpoll_shared.wire.paths import version_path
 
 api = Routes("surveys", "/surveys")
@@ -86,18 +88,23 @@ def publish(query: PublishQuery) -> Response:
             name = draft.get("name") if isinstance(draft, dict) else None
             grant.require_survey(name if isinstance(name, str) else None)
         publication = parts.surveys.publish(draft, allow_weak=query.allow_weak)
-        row, published = publication.row, publication.published
-        if publication.created:
-            log_act(row)
-        answer = PublishAnswer(
-            survey=row.name,
-            version=row.version,
-            digest=row.digest,
-            warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
-            manifest=published.to_dict(),
-        )
-        location = address_of(*version_path(row.name, row.version))
-        return json_answer(answer, 201 if publication.created else 200, {"Location": location})
+        return publication_answer(publication)
+
+
+def publication_answer(publication: Publication) -> Response:
+    """Say what was published, and record it where it is new."""
+    row = publication.row
+    if publication.created:
+        log_act(row)
+    answer = PublishAnswer(
+        survey=row.name,
+        version=row.version,
+        digest=row.digest,
+        warnings=[PublishWarning(**vars(warning)) for warning in publication.warnings],
+        manifest=publication.published.to_dict(),
+    )
+    location = address_of(*version_path(row.name, row.version))
+    return json_answer(answer, 201 if publication.created else 200, {"Location": location})
 
 
 @api.operation(
@@ -128,3 +135,27 @@ def close(path: VersionPath, body: CloseBody) -> Response:
             }
         )
     )
+
+
+origins = Routes("origins", "/surveys", tag="surveys")
+"""Of the web origins whose pages may answer a survey; see ``ingest.application``."""
+
+
+@origins.operation("GET", "/<name>/origins", OriginsAnswer, scope="publish")
+def list_origins(path: SurveyPath) -> Response:
+    """List the web origins whose pages may answer the survey."""
+    parts = services()
+    row = parts.surveys.latest(path.name)
+    return json_answer(OriginsAnswer(survey=row.name, origins=parts.origins.named(row.name)))
+
+
+@origins.operation("PUT", "/<name>/origins", OriginsAnswer, scope="publish", act="replaced-origins")
+def replace_origins(path: SurveyPath, body: OriginsBody) -> Response:
+    """Let pages of these web origins, and of no others, answer the survey, in all its versions.
+
+    Browsers may remember what was allowed for ten minutes.
+    """
+    parts = services()
+    row = parts.surveys.latest(path.name)
+    origins = parts.origins.replace(row, body.origins)
+    return json_answer(OriginsAnswer(survey=row.name, origins=origins))

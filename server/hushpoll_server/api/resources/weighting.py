@@ -12,8 +12,7 @@ from hushpoll_server.api.models.common import Answer, Strict, TableQuery, Versio
 from hushpoll_server.api.models.results import Pending, VersionResult
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.api.schemas import RESULT_VERDICT
-from hushpoll_server.body_size import BodySize
-from hushpoll_server.http.bodies import body_of
+from hushpoll_server.http.bodies import BodySize, model_of
 from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.http.tables import statistic_answer
 from hushpoll_shared.jobs.analyses import DesignModel
@@ -40,7 +39,7 @@ class WeightedSharesBody(Strict):
     BODY: ClassVar = BodySize.DESIGN
 
     attribute: str = Field(description="Attribute whose shares are estimated.")
-    design: body_of(DesignModel)  # type: ignore[valid-type]  # made while running
+    design: model_of(DesignModel)  # type: ignore[valid-type]  # made while running
     confidence: float = Field(
         0.95, ge=0.01, le=0.999999, description="Confidence of the intervals, in [0.01, 0.999999]."
     )

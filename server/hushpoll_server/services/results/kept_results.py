@@ -18,8 +18,7 @@ from hushpoll_server.services.results.jobs import Jobs
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.jobs import DONE, JobRow
-from hushpoll_server.store.models import ModelStore
+from hushpoll_server.store.jobs import DONE, JobRow, JobStore
 from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.jobs.job import KeptJob
 from hushpoll_shared.jobs.training import Fairness, Train
@@ -49,7 +48,7 @@ class KeptResults(Generic[E]):
     """The job that makes one."""
 
     def __init__(
-        self, store: ModelStore, jobs: Jobs, surveys: SurveyService, actions: Actions
+        self, store: JobStore, jobs: Jobs, surveys: SurveyService, actions: Actions
     ) -> None:
         self._store = store
         self._jobs = jobs

@@ -12,7 +12,7 @@ from pydantic import Field
 from hushpoll_server.api.models.common import Answer, Strict, SurveyPath, VersionPath
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.bodies import body_of
+from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.endpoint import json_answer, log_act, services
 from hushpoll_server.jobs.mailing import mail_texts, people_of
 from hushpoll_server.services.surveys.access import IssuedToken
@@ -45,13 +45,13 @@ class InvitationsAnswer(Answer):
     invitations: list[str]
 
 
-class MailPreviewsBody(body_of(Remind)):  # type: ignore[misc]  # made while running
+class MailPreviewsBody(model_of(Remind)):  # type: ignore[misc]  # made while running
     """Texts of mails to be shown, as the jobs `invite` and `remind` would be given them."""
 
     reminder: bool = Field(
         False, strict=True, description="Whether the mails are those of `remind`, not of `invite`."
     )
-    people: list[body_of(PersonParameters)] = Field(  # type: ignore[valid-type]
+    people: list[model_of(PersonParameters)] = Field(  # type: ignore[valid-type]
         default_factory=list,
         max_length=100_000,
         description="Who would be invited: they are checked as `invite` does, and not stored.",
