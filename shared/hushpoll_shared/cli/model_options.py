@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from hushpoll_shared.cli.out_file import table_out_option
+from hushpoll_shared.cli.query_options import option_of
 from hushpoll_shared.group_metrics import FOLDS
 from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.jobs.training import Fairness
-from hushpoll_shared.querying.options import option_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from hushpoll_shared.cli.out_file import replacing, table_bytes, table_out_option
+from hushpoll_shared.cli.query_options import option_of, options_of
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, TextOf, text_of_query
 from hushpoll_shared.cli.statistic_texts import (
     estimates_and_shape,
@@ -26,7 +27,6 @@ from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.jobs.analyses import Table
 from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.querying.options import option_of, options_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
