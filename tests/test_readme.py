@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
+from hushpoll_server.survey_reports.sheets.published_designs import PUBLISHED_DESIGNS
 from ports import free_port
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

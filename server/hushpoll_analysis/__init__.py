@@ -47,23 +47,26 @@ if TYPE_CHECKING:
     )
     from hushpoll_analysis.ordered.answered import AnsweredShares, answered_shares
     from hushpoll_analysis.ordered.changes import OrderedChange, ordered_change
-    from hushpoll_analysis.ordered.results import OrderedSummary
-    from hushpoll_analysis.ordered.summary import ordered_summary
+    from hushpoll_analysis.ordered.summary import OrderedSummary, ordered_summary
     from hushpoll_analysis.ordered.together import SimultaneousMeans, simultaneous_means
     from hushpoll_analysis.records.counts import Counts, count
     from hushpoll_analysis.records.records import Channel, Records, RecordStream
     from hushpoll_analysis.relations.changes import Change, change
     from hushpoll_analysis.relations.conditional import ConditionalShares, conditional_shares
     from hushpoll_analysis.relations.independence import IndependenceTest, independence
-    from hushpoll_analysis.relations.joint_tables import JointTable, joint_table
-    from hushpoll_analysis.relations.likelihood_table import LikelihoodTable, likelihood_table
+    from hushpoll_analysis.relations.joint_tables import (
+        JointTable,
+        LikelihoodTable,
+        joint_table,
+        likelihood_table,
+    )
     from hushpoll_analysis.relations.three_way import UnbiasedTable, three_way_table
-    from hushpoll_analysis.shuffling.guarantee import ShuffleGuarantee, shuffle_guarantee
+    from hushpoll_analysis.shuffling import ShuffleGuarantee, shuffle_guarantee
     from hushpoll_analysis.survey_design.cell_values import CellValues
     from hushpoll_analysis.survey_design.design import SurveyDesign
-    from hushpoll_analysis.survey_design.estimation import weighted_shares
-    from hushpoll_analysis.survey_design.several import (
+    from hushpoll_analysis.survey_design.estimation import (
         SeveralWeightedShares,
+        weighted_shares,
         weighted_shares_of_several,
     )
     from hushpoll_analysis.survey_design.shares import WeightedShares
@@ -146,13 +149,13 @@ _HOME = {
     "IndependenceTest": "hushpoll_analysis.relations.independence",
     "Interval": "hushpoll_analysis.estimates.interval",
     "JointTable": "hushpoll_analysis.relations.joint_tables",
-    "LikelihoodTable": "hushpoll_analysis.relations.likelihood_table",
+    "LikelihoodTable": "hushpoll_analysis.relations.joint_tables",
     "OrderedChange": "hushpoll_analysis.ordered.changes",
-    "OrderedSummary": "hushpoll_analysis.ordered.results",
+    "OrderedSummary": "hushpoll_analysis.ordered.summary",
     "RecordStream": "hushpoll_analysis.records.records",
     "Records": "hushpoll_analysis.records.records",
-    "SeveralWeightedShares": "hushpoll_analysis.survey_design.several",
-    "ShuffleGuarantee": "hushpoll_analysis.shuffling.guarantee",
+    "SeveralWeightedShares": "hushpoll_analysis.survey_design.estimation",
+    "ShuffleGuarantee": "hushpoll_analysis.shuffling",
     "SimultaneousEstimates": "hushpoll_analysis.multiplicity.simultaneous",
     "SimultaneousMeans": "hushpoll_analysis.ordered.together",
     "SurveyDesign": "hushpoll_analysis.survey_design.design",
@@ -172,18 +175,18 @@ _HOME = {
     "frequencies_from_counts": "hushpoll_analysis.estimates.frequencies",
     "independence": "hushpoll_analysis.relations.independence",
     "joint_table": "hushpoll_analysis.relations.joint_tables",
-    "likelihood_table": "hushpoll_analysis.relations.likelihood_table",
+    "likelihood_table": "hushpoll_analysis.relations.joint_tables",
     "ordered_change": "hushpoll_analysis.ordered.changes",
     "ordered_summary": "hushpoll_analysis.ordered.summary",
     "protected_width": "hushpoll_analysis.estimates.precision",
     "regrouped": "hushpoll_analysis.auditing.groups",
     "respondents_for_width": "hushpoll_analysis.estimates.precision",
-    "shuffle_guarantee": "hushpoll_analysis.shuffling.guarantee",
+    "shuffle_guarantee": "hushpoll_analysis.shuffling",
     "simultaneous_estimates": "hushpoll_analysis.multiplicity.simultaneous",
     "simultaneous_means": "hushpoll_analysis.ordered.together",
     "three_way_table": "hushpoll_analysis.relations.three_way",
     "weighted_shares": "hushpoll_analysis.survey_design.estimation",
-    "weighted_shares_of_several": "hushpoll_analysis.survey_design.several",
+    "weighted_shares_of_several": "hushpoll_analysis.survey_design.estimation",
 }
 
 

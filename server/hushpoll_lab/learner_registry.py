@@ -8,12 +8,11 @@ from typing import Final
 from hushpoll_lab.learners.dpsgd import DPSGD
 from hushpoll_lab.learners.dpsgd_f import GroupClippingSgd
 from hushpoll_lab.learners.fairdp import FairDP
-from hushpoll_lab.learners.fairfm import FairFM
 from hushpoll_lab.learners.fermi import Fermi
-from hushpoll_lab.learners.functional import FunctionalMechanism
+from hushpoll_lab.learners.functional import FairFM, FunctionalMechanism
 from hushpoll_lab.learners.output_perturbation import OutputPerturbation
 from hushpoll_lab.learners.penalised_sgd import PenalisedSgd
-from hushpoll_lab.postprocessing.parity_learner import ParityLearner
+from hushpoll_lab.postprocessing.parity import ParityLearner
 from hushpoll_lab.postprocessing.smoothed_learner import SmoothedDPSGD, SmoothedLogistic
 from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.lightgbm import LightGBM

@@ -114,13 +114,7 @@ def catalogues() -> Mapping[str, Words]:
 
 
 def read_catalogues(folder: Traversable) -> dict[str, Words]:
-    """Read the catalogues of a folder.
-
-    Raises
-    ------
-    KeyError
-        A file lacks ``PAGE``, ``SCRIPT`` or ``LABEL``.
-    """
+    """Read the catalogues of a folder, each with ``PAGE``, ``SCRIPT`` and ``LABEL``."""
     words = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         language, _, ending = file.name.rpartition(".")
@@ -132,13 +126,7 @@ def read_catalogues(folder: Traversable) -> dict[str, Words]:
 
 
 def words_for(tags: Iterable[str | None]) -> Words:
-    """Return the words of the first language that has a catalogue, or else the English ones.
-
-    Parameters
-    ----------
-    tags : iterable of str or None
-        Language tags by preference. ``de-CH`` is served ``de``: see `closest`.
-    """
+    """Return the words of the first of these language tags with a catalogue, else English ones."""
     offered = catalogues()
     for tag in tags:
         language = closest(tag or "", tuple(offered))

@@ -21,8 +21,14 @@ from hushpoll_training.estimators.record_encoder import RecordEncoder
 from hushpoll_training.estimators.reweighing_classifier import ReweighingClassifier
 from hushpoll_training.estimators.threshold_classifier import ThresholdClassifier
 from hushpoll_training.evaluation.evaluation import Evaluation, cross_validate, evaluate
-from hushpoll_training.evaluation.metric import Metric
-from hushpoll_training.evaluation.metrics import FAIRNESS, GROUP_RATES, METRICS, UTILITY, measure
+from hushpoll_training.evaluation.metrics import (
+    FAIRNESS,
+    GROUP_RATES,
+    METRICS,
+    UTILITY,
+    Metric,
+    measure,
+)
 from hushpoll_training.evaluation.prediction import Predictions, predict_rows
 from hushpoll_training.learner_registry import LEARNERS, create_learner
 from hushpoll_training.learners.claim import PrivacyClaim

@@ -34,12 +34,8 @@ DEFAULT: Final = "lightgbm"
 class InstalledLearners(Mapping[str, type[Learner]]):
     """The learners of all installed distributions by name, our own first.
 
-    Entry points are loaded when it is first read, since what they load imports this package.
-
-    Raises
-    ------
-    ValueError
-        When it is first read, if two distributions have a learner of the same name.
+    Entry points are loaded when it is first read, since what they load imports this package. Two
+    distributions with a learner of the same name are refused then.
     """
 
     def __getitem__(self, name: str) -> type[Learner]:

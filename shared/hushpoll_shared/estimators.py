@@ -14,24 +14,15 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class EstimatorTerms:
-    """What is said of one estimator.
-
-    Attributes
-    ----------
-    name : str
-        As it is asked for.
-    summary : str
-        What its estimates are, in one sentence.
-    no_interval : str or None
-        The sentence that says that there is no interval and why; None if there is one.
-    needs_records : bool
-        Whether the kept counts are not enough.
-    """
+    """What is said of one estimator."""
 
     name: str
     summary: str
+    """What its estimates are, in one sentence."""
     no_interval: str | None = None
+    """The sentence that says that there is no interval and why; None if there is one."""
     needs_records: bool = False
+    """Whether the kept counts are not enough."""
 
 
 UNBIASED: Final = "unbiased"

@@ -39,33 +39,25 @@ LARGEST_CONFIDENCE: Final = 0.999
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of a group's rows.
-
-    Attributes
-    ----------
-    name : str
-        Short name, such as ``TPR``.
-    title, plural : str
-        What it is called, of one group and of several.
-    hits, rows : tuple of int
-        Which of the four counts are hits, and which are the rows that it is a share of; 0 or 1.
-    row, hit : str
-        The same in words: a ``row with a positive label`` ``is predicted positive``.
-    alternative : str
-        How the privileged group differs where power is computed for a gap of this rate.
-    in_results : bool
-        Whether results.csv and the records of runs have its columns.
-    """
+    """A share of a group's rows."""
 
     name: str
+    """Such as ``TPR``."""
     title: str
     plural: str
+    """The title where several groups are named."""
     hits: Cells
+    """Which of the four counts are hits; 0 or 1."""
     rows: Cells
+    """Which are the rows that it is a share of; 0 or 1."""
     row: str
+    """In words, a ``row with a positive label``."""
     hit: str
+    """In words, ``is predicted positive``."""
     alternative: Alternative = "more positives"
+    """How the privileged group differs where power is computed for a gap of this rate."""
     in_results: bool = False
+    """Whether results.csv and the records of runs have its columns."""
 
     @property
     def uses_labels(self) -> bool:
@@ -83,18 +75,12 @@ class Rate:
         return f"there is no {self.row}"
 
     def step(self, base: float, positive: float) -> tuple[float, float]:
-        """Return by how much the FPR and the TPR change in the privileged group, per unit of gap.
+        """Return the change of FPR and TPR in the privileged group per unit of gap.
 
-        Both groups have the same share of positive labels. Predictions are positive more often
-        whatever the label; or errors are more frequent whatever the label; or as many predictions
-        are positive, but fewer of them rightly.
-
-        Parameters
-        ----------
-        base : float
-            Share with a positive label, in (0, 1).
-        positive : float
-            Share predicted positive in the unprivileged group, in [0, 1).
+        Both groups have the same share of positive labels, `base` in (0, 1). Predictions are
+        positive more often whatever the label; or errors are more frequent whatever the label; or
+        as many predictions are positive, of the unprivileged a share in [0, 1), but fewer of them
+        rightly.
         """
         if self.alternative == "less precision":
             return positive / (1 - base), -positive / base
@@ -109,30 +95,18 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class GroupMetric:
-    """A comparison of two groups.
-
-    Attributes
-    ----------
-    name : str
-        As in tables and JSON.
-    title : str
-        In words.
-    rates : tuple of Rate
-        What it compares; more than one only for the largest difference.
-    combination : str
-        How the two groups' rates are combined.
-    spread : str
-        What the literature calls it between the two groups, of many, that differ most.
-    in_results : bool
-        Whether results.csv and the records of runs have a column of it.
-    """
+    """A comparison of two groups."""
 
     name: str
     title: str
     rates: tuple[Rate, ...]
+    """What it compares; more than one only for the largest difference."""
     combination: Combination
+    """How the two groups' rates are combined."""
     spread: str
+    """What the literature calls it between the two groups, of many, that differ most."""
     in_results: bool = False
+    """Whether results.csv and the records of runs have a column of it."""
 
     @property
     def is_ratio(self) -> bool:

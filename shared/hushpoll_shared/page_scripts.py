@@ -40,15 +40,8 @@ def hash_of(files: Mapping[str, bytes]) -> str:
 def scripts_of(read: Callable[[str], bytes | None]) -> dict[str, bytes]:
     """Return all scripts of a page by path, following what each imports.
 
-    Parameters
-    ----------
-    read : callable
-        Returns the script of a path such as ``page/main.js``, or None where there is none.
-
-    Raises
-    ------
-    ForeignScripts
-        An import leads out of the page's folder, or there are too many.
+    `read` returns the script of a path such as ``page/main.js``, or None. Refuses an import that
+    leads out of the page's folder.
     """
     found: dict[str, bytes] = {}
     waiting = [ENTRY, WORKER]
@@ -100,13 +93,7 @@ class _Page(HTMLParser):
 
 
 def entry_of(html: str) -> str:
-    """Return the address of the one script that a hosted page names, as it stands there.
-
-    Raises
-    ------
-    ForeignScripts
-        The page has none, several, or anything else that runs.
-    """
+    """Return the address of the one script that a hosted page names; nothing else may run."""
     page = _Page()
     page.feed(html)
     page.close()

@@ -15,7 +15,7 @@ from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
-from hushpoll_shared.tidying.results import tidy_table
+from hushpoll_shared.tidying import tidy_table
 
 Answer = Mapping[str, Any]
 
@@ -30,20 +30,7 @@ _HOW: Final = ("confidence", "simultaneous", "estimator", "method", "alpha", "ra
 
 
 def table_of(statistic: str, answer: Answer) -> ResultTable:
-    """Return the table of a result.
-
-    Parameters
-    ----------
-    statistic : str
-        The file name of a query, or a key of `TABLES`.
-    answer : mapping
-        The result's JSON form.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If the answer does not have that form.
-    """
+    """Return the table of a result's JSON form, by its query's file name or a key of `TABLES`."""
     for query in all_queries().values():
         if query.file_name == statistic:
             return table_of_result(query.result_of(answer))

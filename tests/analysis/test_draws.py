@@ -13,19 +13,21 @@ import pytest
 from hushpoll_analysis import shuffle_guarantee
 from hushpoll_analysis.estimates.cross_table import cross_table
 from hushpoll_analysis.estimates.frequencies import frequencies, frequencies_from_counts
-from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import three_way_table
-from hushpoll_analysis.results import result_of
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, checked
-from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
-from hushpoll_analysis.survey_design.several import weighted_shares_of_several
+from hushpoll_analysis.survey_design.estimation import (
+    shares_from_counts,
+    weighted_shares,
+    weighted_shares_of_several,
+)
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_fleet.behaviour.plan import Behaviour
-from hushpoll_fleet.behaviour.poisoning import poisoned
+from hushpoll_fleet.behaviour import Behaviour, poisoned
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.cli.result_text import text_of_result

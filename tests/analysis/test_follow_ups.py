@@ -25,10 +25,10 @@ from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_protocols.estimation.frequencies import estimate
 from hushpoll_protocols.estimation.marginals import UnevenSets, marginal

@@ -10,8 +10,8 @@ import pytest
 from hushpoll_analysis import Records, conditional_shares, cross_table, frequencies
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.result_text import text_of_result

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hushpoll_lab.experiments.reference.clients import encoder
+from hushpoll_lab.experiments.reference import encoder
 
 __all__ = ["encoder"]

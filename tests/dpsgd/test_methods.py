@@ -6,8 +6,8 @@ from io import StringIO
 from pathlib import Path
 
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import run_trial
-from hushpoll_lab.experiments.methods.trial import Trial
 
 SETTINGS = {
     "dataset": "synthetic",

@@ -7,10 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from hushpoll_fleet.audit.certificate import KINDS, audit, survey_of
-from hushpoll_fleet.audit.devices import SDKS, browser_device, python_device
-from hushpoll_fleet.behaviour.plan import Behaviour, FleetPlan
-from hushpoll_fleet.behaviour.poisoning import poisoned, targets_of
+from hushpoll_fleet.audit import KINDS, SDKS, audit, browser_device, python_device, survey_of
+from hushpoll_fleet.behaviour import Behaviour, FleetPlan, poisoned, targets_of
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.bulk import blocks
 from hushpoll_fleet.sending.fleet import Fleet

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hushpoll_fleet.audit.certificate import audit, survey_of
-from hushpoll_fleet.audit.devices import SDKS
-from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
+from hushpoll_fleet.audit import SDKS, audit, survey_of
 from hushpoll_fleet.population.population import Population
-from hushpoll_fleet.population.respondents import from_function
+from hushpoll_fleet.population.respondents import BadRows, from_function, read_respondents
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire.batch import encode_many, malformed_many

@@ -23,7 +23,7 @@ from hushpoll_analysis import (
     cross_table,
     frequencies,
 )
-from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.estimation.frequencies import estimate

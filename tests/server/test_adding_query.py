@@ -58,7 +58,7 @@ NAMED = re.compile(rb"conditional[-_ ]?shares", re.IGNORECASE)
 ITS_OWN = {
     "shared/hushpoll_shared/queries/conditional_shares.py",
     "server/hushpoll_analysis/relations/conditional.py",
-    "server/hushpoll_analysis/results.py",
+    "server/hushpoll_analysis/query_results.py",
 }
 PUBLIC = {
     "client/hushpoll_client/analyst/statistics.py",  # the method of `AnalystClient`

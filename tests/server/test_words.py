@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.spelling.spelled_numbers import SPELLED_LANGUAGES
+from hushpoll_shared.spelling.number_texts import SPELLED_LANGUAGES
 from hushpoll_shared.survey.consequences import ENGLISH
 from sample_survey import make_draft
 

@@ -27,9 +27,9 @@ from hushpoll_analysis import (
 )
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.predictions import AuditPredictions
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_shared import Manifest
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans

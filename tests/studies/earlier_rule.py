@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import edgeworth, known_limits, product, quantile
 from hushpoll_analysis.auditing.moments import PEOPLE, RATE_TERMS, Moments
-from hushpoll_analysis.metrics.intervals import difference_limits, joined, ratio_limits
+from hushpoll_analysis.metrics import difference_limits, joined, ratio_limits
 from hushpoll_shared.group_metrics import METRICS
 
 ENOUGH = 4.0

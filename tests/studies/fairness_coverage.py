@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import Moments, row_terms, weights
 from hushpoll_analysis.auditing.sets import conclusive, disparate, metric_set
-from hushpoll_analysis.metrics.intervals import combined
+from hushpoll_analysis.metrics import combined
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter

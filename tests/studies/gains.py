@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis import AuditPredictions, Records, audit, cross_table
-from hushpoll_analysis.planning.blocks.pairs import Table
-from hushpoll_analysis.planning.blocks.shares_of_sets import Share
+from hushpoll_analysis.planning.block_outcomes import Share, Table
 from hushpoll_protocols import create
 from hushpoll_shared import Manifest
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors

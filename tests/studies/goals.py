@@ -16,7 +16,7 @@ from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.sets import disparate, metric_set
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.score_law import RecordLaw
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.planning.expected_estimates import smallest_difference

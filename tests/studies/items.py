@@ -21,7 +21,7 @@ from hushpoll_analysis.auditing.power import (
     audit_powers,
 )
 from hushpoll_analysis.auditing.sets import disparate, metric_set
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols import create
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared import Manifest

@@ -18,7 +18,7 @@ import click
 import pandas as pd
 
 from hushpoll_lab.experiments.journal import read_description
-from hushpoll_lab.experiments.methods.trial import NONE, Trial
+from hushpoll_lab.experiments.methods.method import NONE, Trial
 from hushpoll_lab.experiments.results.results import read_results
 from hushpoll_lab.experiments.results.trust import Mean
 from hushpoll_shared.cli.terminal import reports_errors

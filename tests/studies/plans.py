@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.estimates.set_shares import group_share
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.planning.planner import POWER, detectable_difference, plan
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import FrequencyOracle, create

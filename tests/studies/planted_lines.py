@@ -140,7 +140,7 @@ FAULTS = (
     ),
     Fault(
         "a uniform index is rejected one word too late",
-        f"{ORACLES}/subsets.py",
+        f"{ORACLES}/bits.py",
         "or word >= limit:", "or word > limit:",
         ("tests/protocols/test_boundaries.py",),
     ),
@@ -261,7 +261,7 @@ FAULTS = (
     ),
     Fault(
         "limits of a difference are taken from the wrong sides",
-        f"{ANALYSIS}/metrics/intervals.py",
+        f"{ANALYSIS}/metrics.py",
         "return gap - below, gap + above", "return gap - above, gap + below",
         ("tests/analysis/metrics/test_intervals.py",),
     ),

@@ -4,7 +4,7 @@ from click.testing import CliRunner
 
 from hushpoll_lab.experiments.engine import run_experiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.results.results import read_results
 from studies.mitigation import BEFORE, main, rows
 

@@ -17,9 +17,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.source import OfCounts
-from hushpoll_analysis.results import result_of
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared import Manifest

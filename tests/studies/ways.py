@@ -24,9 +24,9 @@ from hushpoll_analysis import (
     frequencies,
 )
 from hushpoll_analysis.auditing.power import AuditAssumptions
-from hushpoll_analysis.planning.blocks.ways import Way, ways_of
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.planning.ways import Way, ways_of
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_shared import Manifest
 from hushpoll_shared.survey.published import Published

@@ -2,6 +2,6 @@
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import JobFailed
-from hushpoll_client.analyst.results import BulkReceipt
+from hushpoll_client.analyst.records import BulkReceipt
 
 __all__ = ["AnalystClient", "BulkReceipt", "JobFailed"]

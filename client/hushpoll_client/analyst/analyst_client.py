@@ -8,9 +8,8 @@ from __future__ import annotations
 from hushpoll_client.analyst.drafts import DraftCalls
 from hushpoll_client.analyst.jobs import JobCalls
 from hushpoll_client.analyst.kept_results import KeptResultCalls
-from hushpoll_client.analyst.models import ModelCalls
+from hushpoll_client.analyst.records import RecordCalls
 from hushpoll_client.analyst.reports import ReportCalls
-from hushpoll_client.analyst.results import ResultCalls
 from hushpoll_client.analyst.statistics import StatisticCalls
 from hushpoll_client.analyst.surveys import SurveyCalls, TokenCalls
 
@@ -19,11 +18,10 @@ class AnalystClient(
     SurveyCalls,
     DraftCalls,
     TokenCalls,
-    ResultCalls,
+    RecordCalls,
     StatisticCalls,
     ReportCalls,
     JobCalls,
-    ModelCalls,
     KeptResultCalls,
 ):
     """Bearer-token access to a server.

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from hushpoll_client.config import ClientConfig, Endpoint
-from hushpoll_client.delivery.answers import Answer
-from hushpoll_client.delivery.transport import Transport
+from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
@@ -80,14 +79,14 @@ class Calls:
 
     def _fetched(self, kind: type[D], *path: str) -> D:
         """Return the document at a path."""
-        return known(kind, object_of(self._transport.get(*path)))
+        return as_document(kind, object_of(self._transport.get(*path)))
 
     def _listed(
         self, kind: type[D], key: str, *path: str, params: Mapping[str, str] | None = None
     ) -> list[D]:
         """Return the documents that the answer at a path lists under a key."""
         answer = object_of(self._transport.get(*path, params=params))
-        return [known(kind, item) for item in list_in(answer, key)]
+        return [as_document(kind, item) for item in list_in(answer, key)]
 
     def ask(self, name: str, version: int, query: Query[R]) -> R:
         """Return the result of a query about a survey's version; needs scope ``read``.
@@ -110,14 +109,26 @@ class Calls:
         except (KeyError, TypeError, ValueError):
             raise unexpected(f"result of the query {query.name}") from None
 
-    def _asked(self, name: str, version: int, kind: type[Query[Any]], **given: Any) -> JsonMembers:
-        """Return the JSON form of a query's result; a parameter that is None has its default."""
-        return self.ask_json(name, version, kind.read(given))
+    def _answer(self, kind: type[Query[Any]], arguments: Mapping[str, object]) -> JsonMembers:
+        """Return the JSON form of a query's result; a parameter that is None has its default.
+
+        `arguments` are those of the method that asks: its survey, and the query's parameters.
+        """
+        name, version, parameters = survey_and_parameters(arguments)
+        return self.ask_json(name, version, kind.read(parameters))
 
     def ask_json(self, name: str, version: int, query: Query[Any]) -> JsonMembers:
         """Return the JSON form of a query's result, as the server gives it."""
         path = (*version_path(name, version), query.name)
         return object_of(self._transport.get(*path, params=query.spelled()))
+
+
+def survey_and_parameters(arguments: Mapping[str, object]) -> tuple[str, int, dict[str, object]]:
+    """Return a method's arguments `name` and `version`, and the others without `self`."""
+    parameters = dict(arguments)
+    del parameters["self"]
+    name, version = parameters.pop("name"), parameters.pop("version")
+    return cast("str", name), cast("int", version), parameters
 
 
 def survey_path(name: str) -> tuple[str, ...]:
@@ -144,7 +155,7 @@ def object_of(answer: Answer) -> JsonMembers:
     return document
 
 
-def known(_kind: type[D], members: object) -> D:
+def as_document(_kind: type[D], members: object) -> D:
     """Return an object of an answer as a document of :mod:`hushpoll_shared.wire.documents`.
 
     Its members are taken as they came: both sides are of one version, as `unexpected` says.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hushpoll_client.analyst.calls import Calls, known, object_of, version_path
+from hushpoll_client.analyst.calls import Calls, as_document, object_of, version_path
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -36,7 +36,9 @@ class DraftCalls(Calls):
             ``valid``; ``problems``, each with ``field``, ``value``, ``message`` and ``remedy``;
             ``hardly_protected``, ``warnings``, and, if valid, ``digest`` and ``manifest``.
         """
-        return known(ValidationDocument, self._post({"manifest": manifest}, "drafts", "validate"))
+        return as_document(
+            ValidationDocument, self._post({"manifest": manifest}, "drafts", "validate")
+        )
 
     def launch_plan(
         self, manifest: JsonObject, n: int, *, width: float | None = None
@@ -53,7 +55,7 @@ class DraftCalls(Calls):
             Mean width that no question's intervals should exceed, in (0, 1]; 0.1 by default.
         """
         more = {} if width is None else {"width": width}
-        return known(
+        return as_document(
             LaunchPlan, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
         )
 
@@ -92,7 +94,7 @@ class DraftCalls(Calls):
 
     def add_draft(self, manifest: JsonObject) -> DraftDocument:
         """Keep a manifest as a draft, whatever it lacks but for the survey's name. Not retried."""
-        return known(DraftDocument, self._post({"manifest": manifest}, "drafts", retry=False))
+        return as_document(DraftDocument, self._post({"manifest": manifest}, "drafts", retry=False))
 
     def import_draft(
         self, content: bytes, *, file: str = "the file", survey: str | None = None
@@ -122,12 +124,12 @@ class DraftCalls(Calls):
             params={"file": file} | ({} if survey is None else {"survey": survey}),
             retry=False,
         )
-        return known(ImportedDraft, object_of(answer))
+        return as_document(ImportedDraft, object_of(answer))
 
     def draft_of_version(self, name: str, version: int) -> DraftDocument:
         """Begin the next version of a published survey as a draft. Not retried."""
         answer = self._post({}, *version_path(name, version), "draft", retry=False)
-        return known(DraftDocument, answer)
+        return as_document(DraftDocument, answer)
 
     def replace_draft(self, draft_id: str, manifest: JsonObject, *, revision: int) -> DraftDocument:
         """Put another manifest into a draft, if it still has the revision that was read.
@@ -144,7 +146,7 @@ class DraftCalls(Calls):
             media_type=JSON_MEDIA_TYPE,
             etag=f'"{revision}"',
         )
-        return known(DraftDocument, object_of(answer))
+        return as_document(DraftDocument, object_of(answer))
 
     def publish_draft(
         self, draft_id: str, *, revision: int, allow_weak: bool = False
@@ -156,7 +158,7 @@ class DraftCalls(Calls):
         params = {"allow_weak": "true"} if allow_weak else None
         path = ("drafts", checked_draft_id(draft_id), "publish")
         answer = self._post({}, *path, params=params, etag=f'"{revision}"', retry=False)
-        return known(PublishedDocument, answer)
+        return as_document(PublishedDocument, answer)
 
     def delete_draft(self, draft_id: str) -> None:
         """Delete a draft, in whatever revision it is."""

@@ -6,9 +6,16 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
-from hushpoll_client.analyst.calls import Calls, known, object_of, unexpected, version_path
+from hushpoll_client.analyst.calls import (
+    Calls,
+    as_document,
+    object_of,
+    survey_and_parameters,
+    unexpected,
+    version_path,
+)
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.reading.people import Person
@@ -104,7 +111,7 @@ def how_far(job: JobDocument) -> str:
     return words if total is None else f"{words}, {done:,} of {total:,} {unit}"
 
 
-def _with(texts: Mapping[str, JsonObject] | None) -> JsonMembers:
+def _texts(texts: Mapping[str, JsonObject] | None) -> JsonMembers:
     return {} if texts is None else {"texts": dict(texts)}
 
 
@@ -131,7 +138,7 @@ class JobCalls(Calls):
             The job: ``id``, ``state`` and more.
         """
         path = (*version_path(name, version), "jobs", kind)
-        return known(JobDocument, self._post(parameters or {}, *path, retry=False))
+        return as_document(JobDocument, self._post(parameters or {}, *path, retry=False))
 
     def invite_people(
         self,
@@ -153,7 +160,7 @@ class JobCalls(Calls):
         """
         people_documents: list[JsonValue] = [dict(person.to_dict()) for person in people]
         body: JsonMembers = {"people": people_documents}
-        return self.start_job("invite", name, version, {**body, **_with(texts)})
+        return self.start_job("invite", name, version, {**body, **_texts(texts)})
 
     def remind_people(
         self, name: str, version: int, texts: Mapping[str, JsonObject] | None = None
@@ -162,7 +169,7 @@ class JobCalls(Calls):
 
         Nobody knows who of them has answered. As ``invite_people``.
         """
-        return self.start_job("remind", name, version, _with(texts))
+        return self.start_job("remind", name, version, _texts(texts))
 
     def mails_sent(self, job_id: str) -> MailsSent:
         """Return what became of the mails of a job that is done; needs scope ``read``."""
@@ -174,7 +181,7 @@ class JobCalls(Calls):
             raise unexpected("numbers of mails") from None
         if not isinstance(document, dict):
             raise unexpected("numbers of mails")
-        return known(MailsSent, document)
+        return as_document(MailsSent, document)
 
     def job(self, job_id: str) -> JobDocument:
         """Look at a job; needs scope ``read``."""
@@ -200,7 +207,7 @@ class JobCalls(Calls):
 
         Needs the token that asked for it, or scope ``admin``.
         """
-        return known(JobDocument, self._post({}, "jobs", checked_job_id(job_id), "cancel"))
+        return as_document(JobDocument, self._post({}, "jobs", checked_job_id(job_id), "cancel"))
 
     def job_result(
         self, job_id: str, write: Callable[[bytes], object], *, format: str | None = None
@@ -280,25 +287,7 @@ class JobCalls(Calls):
         JobFailed
             If the worker could not do it, or not in time.
         """
-        report = self._document(
-            "fairness",
-            name,
-            version,
-            timeout,
-            on_look,
-            folds=folds,
-            seed=seed,
-            learner=learner,
-            parameters=parameters,
-            encoding=encoding,
-            protected_input=protected_input,
-            groups=groups,
-            reference=reference,
-            confidence=confidence,
-            expected=expected,
-            together=together,
-        )
-        return known(AuditDocument, report)
+        return as_document(AuditDocument, self._document("fairness", locals()))
 
     def report_shape(
         self,
@@ -331,7 +320,7 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        return self._document("shape", name, version, timeout, on_look, alpha=alpha)
+        return self._document("shape", locals())
 
     def joint_table(
         self,
@@ -370,16 +359,8 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        return self._document(
-            "table",
-            name,
-            version,
-            timeout,
-            on_look,
-            attributes=list(attributes),
-            confidence=confidence,
-            likelihood=likelihood,
-        )
+        attributes = list(attributes)
+        return self._document("table", locals())
 
     def weighted_shares_of_several(
         self,
@@ -415,16 +396,8 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        return self._document(
-            "weight",
-            name,
-            version,
-            timeout,
-            on_look,
-            attributes=list(attributes),
-            design=dict(design or {}),
-            confidence=confidence,
-        )
+        attributes, design = list(attributes), dict(design or {})
+        return self._document("weight", locals())
 
     def regression(
         self,
@@ -480,34 +453,20 @@ class JobCalls(Calls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        return self._document(
-            "regress",
-            name,
-            version,
-            timeout,
-            on_look,
-            formula=formula,
-            family=family,
-            saturated=saturated,
-            robust=robust,
-            estimator=estimator,
-            confidence=confidence,
-            at=dict(at) if at else None,
-            for_readers=for_readers or None,
-        )
+        at = dict(at) if at else None
+        return self._document("regress", {**locals(), "for_readers": for_readers or None})
 
-    def _document(
-        self,
-        kind: str,
-        name: str,
-        version: int,
-        timeout: float,
-        on_look: OnLook | None,
-        **given: JsonValue,
-    ) -> JsonMembers:
-        """Return the JSON that a job makes; the server has a default for what is None."""
+    def _document(self, kind: str, arguments: Mapping[str, object]) -> JsonMembers:
+        """Return the JSON that a job makes; the server has a default for what is None.
+
+        `arguments` are those of the method that asks: its survey, how long it waits, and the job's
+        parameters.
+        """
+        name, version, given = survey_and_parameters(arguments)
+        timeout = cast("float", given.pop("timeout"))
+        on_look = cast("OnLook | None", given.pop("on_look"))
         parameters = {field: value for field, value in given.items() if value is not None}
-        job = self.start_job(kind, name, version, parameters)
+        job = self.start_job(kind, name, version, cast("JsonMembers", parameters))
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
         document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
         rows = JOBS[kind].rows

@@ -1,18 +1,35 @@
-"""Reports of a survey's results as files, from a server."""
+"""A survey's results for others to read: reports, the codebook, what is published for everybody."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hushpoll_client.analyst.calls import Calls, known, version_path
+from hushpoll_client.analyst.calls import Calls, as_document, version_path
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.wire.documents import PublicationDocument
+from hushpoll_shared.wire.documents import CodebookDocument, PublicationDocument
 
 
 class ReportCalls(Calls):
     """Fetches reports (scope ``read``), and publishes results (``publish`` and ``read``)."""
+
+    def codebook(self, name: str, version: int) -> CodebookDocument:
+        """Fetch every question in every language: how it was sent, and its shares."""
+        return self._fetched(CodebookDocument, *version_path(name, version), "codebook")
+
+    def codebook_file(
+        self, name: str, version: int, write: Callable[[bytes], object], *, format: str = "html"
+    ) -> int:
+        """Fetch the codebook piece by piece as a file, ``html``, ``md`` or ``json``.
+
+        Returns
+        -------
+        int
+            Bytes received.
+        """
+        path = (*version_path(name, version), "codebook")
+        return self._transport.download(*path, write=write, params={"format": format})
 
     def report(
         self,
@@ -122,7 +139,7 @@ class ReportCalls(Calls):
             document["so_far"] = True
         # Publishing once more would make a second publication of the same.
         path = (*version_path(name, version), "public-results")
-        return known(PublicationDocument, self._post(document, *path, retry=False))
+        return as_document(PublicationDocument, self._post(document, *path, retry=False))
 
     def public_results(self, name: str, version: int) -> list[PublicationDocument]:
         """List the publications of a version, also those that were taken back."""

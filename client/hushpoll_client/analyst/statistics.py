@@ -3,25 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from hushpoll_client.analyst.calls import version_path
+from hushpoll_client.analyst.calls import object_of, version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
 from hushpoll_shared.qualifying.domains import Where
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.queries.conditional_shares import ConditionalShares
+from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.queries.dependencies import Dependencies
+from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.independence import Independence
 from hushpoll_shared.queries.ordered_answers import Ordered
 from hushpoll_shared.queries.ordered_changes import OrderedChange
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
 from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
+from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.scores import Score
 
 
 class StatisticCalls(JobCalls):
     """Fetches a statistic, of one question or several; all need scope ``read``."""
+
+    def estimates(
+        self,
+        name: str,
+        version: int,
+        *,
+        confidence: float | None = None,
+        estimator: str | None = None,
+        where: Where | None = None,
+    ) -> JsonMembers:
+        """Fetch estimates of every attribute's categories.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        confidence : float, optional
+            Of the intervals; by default the server's, 0.95.
+        estimator : str, optional
+            Of :data:`hushpoll_shared.estimators.ESTIMATOR_TERMS`; by default ``unbiased``, the only
+            one with an interval.
+        where : mapping, optional
+            By attribute, the categories of which a report has one; by default all reports.
+        """
+        return self._answer(Estimates, locals())
+
+    def cross_table(
+        self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
+    ) -> JsonMembers:
+        """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
+        return self._answer(CrossTable, locals())
+
+    def tidy_results(
+        self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()
+    ) -> JsonMembers:
+        """Fetch the results of several queries as rows with the same members.
+
+        Parameters
+        ----------
+        name, version
+            Which.
+        queries : sequence of Query or str
+            Queries, or their addresses as `Query.address` gives them; by default all about the
+            whole survey or one question.
+
+        Returns
+        -------
+        dict
+            ``rows``, ``methods`` and ``left_out``;
+            :func:`hushpoll_shared.tidying.tidy_table` makes a table of it.
+        """
+        addresses = [query if isinstance(query, str) else query.address() for query in queries]
+        params = {"queries": " ".join(addresses)} if addresses else None
+        path = (*version_path(name, version), "tidy-results")
+        return object_of(self._transport.get(*path, params=params))
 
     def conditional_shares(
         self,
@@ -49,22 +108,13 @@ class StatisticCalls(JobCalls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        return self._asked(
-            name,
-            version,
-            ConditionalShares,
-            of=of,
-            given=given,
-            reference=reference,
-            confidence=confidence,
-            simultaneous=simultaneous,
-        )
+        return self._answer(ConditionalShares, locals())
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
     ) -> JsonMembers:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
-        return self._asked(name, version, Independence, a=a, b=b, alpha=alpha)
+        return self._answer(Independence, locals())
 
     def simultaneous_estimates(
         self,
@@ -88,9 +138,7 @@ class StatisticCalls(JobCalls):
         confidence : float, optional
             That all intervals hold, in [0.01, 0.999999].
         """
-        return self._asked(
-            name, version, Simultaneous, attribute=attribute, method=method, confidence=confidence
-        )
+        return self._answer(Simultaneous, locals())
 
     def dependencies(
         self, name: str, version: int, *, rate: float | None = None, where: Where | None = None
@@ -100,7 +148,7 @@ class StatisticCalls(JobCalls):
         With `where` they are about reports with some categories of some attributes alone.
         A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
         """
-        return self._asked(name, version, Dependencies, rate=rate, where=where)
+        return self._answer(Dependencies, locals())
 
     def dependencies_by_job(
         self,
@@ -126,10 +174,8 @@ class StatisticCalls(JobCalls):
         TransportError, JobFailed
             See :meth:`fairness`.
         """
-        inside = where and {one: list(categories) for one, categories in where.items()}
-        return self._document(
-            "dependencies", name, version, timeout, on_look, rate=rate, where=inside
-        )
+        where = where and {key: list(categories) for key, categories in where.items()}
+        return self._document("dependencies", locals())
 
     def changes(
         self,
@@ -158,19 +204,7 @@ class StatisticCalls(JobCalls):
         confidence, simultaneous
             See :meth:`conditional_shares`.
         """
-        return self._asked(
-            name,
-            version,
-            Change,
-            attribute=attribute,
-            since_version=since_version,
-            since_survey=since_survey,
-            since_attribute=since_attribute,
-            mapping=mapping,
-            since_mapping=since_mapping,
-            confidence=confidence,
-            simultaneous=simultaneous,
-        )
+        return self._answer(Change, locals())
 
     def weighted_shares(
         self,
@@ -237,20 +271,7 @@ class StatisticCalls(JobCalls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        return self._asked(
-            name,
-            version,
-            Ordered,
-            attribute=attribute,
-            scores=scores,
-            quantiles=quantiles,
-            threshold=threshold,
-            given=given,
-            interpolation=interpolation,
-            confidence=confidence,
-            reference=reference,
-            simultaneous=simultaneous,
-        )
+        return self._answer(Ordered, locals())
 
     def ordered_changes(
         self,
@@ -280,20 +301,7 @@ class StatisticCalls(JobCalls):
         threshold, confidence, simultaneous
             See :meth:`ordered_answers`; `simultaneous` is about the differences.
         """
-        return self._asked(
-            name,
-            version,
-            OrderedChange,
-            attribute=attribute,
-            since_version=since_version,
-            since_survey=since_survey,
-            since_attribute=since_attribute,
-            scores=scores,
-            since_scores=since_scores,
-            threshold=threshold,
-            confidence=confidence,
-            simultaneous=simultaneous,
-        )
+        return self._answer(OrderedChange, locals())
 
     def simultaneous_means(
         self,
@@ -320,15 +328,7 @@ class StatisticCalls(JobCalls):
         confidence : float, optional
             That all intervals hold; see :meth:`ordered_answers`.
         """
-        return self._asked(
-            name,
-            version,
-            SimultaneousMeans,
-            attributes=attributes,
-            given=given,
-            scores=scores,
-            confidence=confidence,
-        )
+        return self._answer(SimultaneousMeans, locals())
 
     def answered_shares(
         self,
@@ -339,4 +339,4 @@ class StatisticCalls(JobCalls):
         confidence: float | None = None,
     ) -> JsonMembers:
         """Fetch shares among those who answered an attribute, or each that can be skipped."""
-        return self._asked(name, version, Answered, attribute=attribute, confidence=confidence)
+        return self._answer(Answered, locals())

@@ -8,7 +8,7 @@ from typing import Final
 
 from hushpoll_client.analyst.calls import (
     Calls,
-    known,
+    as_document,
     list_in,
     object_of,
     survey_path,
@@ -64,7 +64,7 @@ class SurveyCalls(Calls):
             allow it, or no answer came.
         """
         params = {"allow_weak": "true"} if allow_weak else None
-        return known(PublishedDocument, self._post(manifest, "surveys", params=params))
+        return as_document(PublishedDocument, self._post(manifest, "surveys", params=params))
 
     def surveys(self) -> list[SurveySummary]:
         """List all versions of all surveys."""
@@ -99,7 +99,7 @@ class SurveyCalls(Calls):
             default its setting.
         """
         body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
-        return known(ClosedDocument, self._post(body, *version_path(name, version), "close"))
+        return as_document(ClosedDocument, self._post(body, *version_path(name, version), "close"))
 
     def origins(self, name: str) -> list[str]:
         """List the web origins whose pages may answer a survey."""
@@ -163,7 +163,7 @@ class TokenCalls(Calls):
             "unspent": answer.get("unspent_tokens"),
             "spent": answer.get("spent_tokens"),
         }
-        return known(TokenCounts, counts)
+        return as_document(TokenCounts, counts)
 
     def respondent_link(self, published: Published, token: str) -> str:
         """Return the address of a survey's hosted page that pins its digest and has a token."""
@@ -190,7 +190,7 @@ class TokenCalls(Calls):
         """
         answer = object_of(self._transport.get(*version_path(name, version), "overview"))
         names = ("submission", "invited", "redeemed")
-        return known(InvitationCounts, {key: answer.get(key) for key in names})
+        return as_document(InvitationCounts, {key: answer.get(key) for key in names})
 
     def mail_previews(
         self,
@@ -218,7 +218,7 @@ class TokenCalls(Calls):
         if texts:
             body["texts"] = dict(texts)
         answer = self._post(body, *version_path(name, version), "mail-previews")
-        return [known(MailPreview, item) for item in list_in(answer, "mails")]
+        return [as_document(MailPreview, item) for item in list_in(answer, "mails")]
 
     def invitation_link(self, published: Published, invitation: str) -> str:
         """Return the address of a survey's hosted page that pins its digest, with an invitation."""
@@ -256,7 +256,7 @@ class TokenCalls(Calls):
             body["expires_in"] = expires_in
         if surveys is not None:
             body["surveys"] = list(surveys)
-        return known(NewToken, self._post(body, "tokens", retry=False))
+        return as_document(NewToken, self._post(body, "tokens", retry=False))
 
     def tokens(self) -> list[TokenSummary]:
         """List all bearer tokens without their secrets; needs scope ``admin``."""
@@ -283,7 +283,9 @@ class TokenCalls(Calls):
         """
         terms = {"overlap_seconds": overlap_seconds, "expires_in": expires_in}
         body = {name: value for name, value in terms.items() if value is not None}
-        return known(RotatedToken, self._post(body, "tokens", token_id, "rotate", retry=False))
+        return as_document(
+            RotatedToken, self._post(body, "tokens", token_id, "rotate", retry=False)
+        )
 
     def revoke_token(self, token_id: str) -> None:
         """Refuse a bearer token from now on; revoking it again changes nothing."""

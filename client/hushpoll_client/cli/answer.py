@@ -18,7 +18,7 @@ from hushpoll_client.device.preview import protection_of
 from hushpoll_client.device.sentences import protection_of_block, sent_at_random_sentence
 from hushpoll_client.device.survey_client import SurveyClient
 from hushpoll_protocols import format_epsilon
-from hushpoll_protocols.errors import BudgetExhausted
+from hushpoll_protocols.errors import BudgetExhausted, HushpollError
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, printable_lines, quoted
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hushpoll_shared.survey.questions.presentation import Shuffle
     from hushpoll_shared.survey.questions.selects import Selection
     from hushpoll_shared.survey.wording import Wording
+    from hushpoll_shared.wire.answers import SurveyState
 
 _STATEMENT: Final = """\
 The survey {survey!r} of {server} asks for your answers:
@@ -120,25 +121,29 @@ def answer(
     kept: dict[str, Any] = {"max_epsilon_total": max_epsilon_total, "storage": path}
     with SurveyClient.from_link(link, **options, **kept) as client:
         consented = client.consented
-    offered = None if consented else _offered(link, options)
-    if offered is not None:
+    offer = None if consented else _offered(link, options)
+    if offer is not None:
         # The survey to which the respondent agrees is the one whose title they have read.
-        options["digest"] = offered.digest
+        options["digest"] = offer[0].digest
     with SurveyClient.from_link(link, **options, **kept) as client:
-        if offered is not None and path.exists():
-            _entry(client, offered)
-        if offered is not None and not _agrees(client, offered, language, path, console):
-            click.echo("Nothing was asked, kept or sent.", err=True)
-            sys.exit(1)
+        if offer is not None:
+            offered, state = offer
+            if not (path.exists() and _entry(client, offered)):
+                _check_state(offered, state)
+            if not _agrees(client, offered, language, path, console):
+                click.echo("Nothing was asked, kept or sent.", err=True)
+                sys.exit(1)
         published = client.published
         sending = SEND_SECONDS
         if published.submission == INVITED:
             sending += AT_A_TERMINAL.parting
         if _entry(client, published) is None:
+            if consented:
+                _check_state(published, client.state)
             if published.submission == INVITED:
                 # Now, so that the report comes later, and so that nobody answers in vain.
                 client.redeem()
-            if offered is None:
+            if consented:
                 introduction = _introduction(published, published.wording(language))
                 console.print(introduction, markup=False, highlight=False)
             answers = _ask(client, console, language)
@@ -182,10 +187,26 @@ def answer(
             sys.exit(1)
 
 
-def _offered(link: str, options: dict[str, Any]) -> Published:
+def _offered(link: str, options: dict[str, Any]) -> tuple[Published, SurveyState]:
     """Fetch and check the survey: nobody is asked to agree to one that is not there."""
     with SurveyClient.from_link(link, **options) as client:
-        return client.published
+        return client.published, client.state
+
+
+def _check_state(published: Published, state: SurveyState) -> None:
+    """Refuse to ask for answers that the survey does not take."""
+    if state == "scheduled":
+        begins = published.opens_at
+        when = "" if begins is None else f": it begins on {begins:%Y-%m-%d at %H:%M} UTC"
+        raise HushpollError(
+            f"the survey {published.name!r} has not begun{when}. Nothing was asked or sent; please "
+            "come back then"
+        )
+    if state != "open":
+        raise HushpollError(
+            f"the survey {published.name!r} is closed and takes no more answers. Nothing was asked "
+            "or sent"
+        )
 
 
 def _agrees(

@@ -16,362 +16,240 @@ from hushpoll_shared.querying.registry import all_queries
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One command.
-
-    Attributes
-    ----------
-    target : str
-        ``"module:attribute"`` of the click command.
-    extra : str
-        What brings the module and what it imports, in the terms of
-        :class:`hushpoll_protocols.errors.MissingExtra`.
-    summary : str
-        One line for ``hushpoll --help``, which imports none of the modules.
-    opening : mapping of str to str
-        By the second word of the command: what it says it does, before the module is imported.
-    query : str or None
-        Name of the query that the function at `target` makes the command of.
-    """
+    """One command."""
 
     target: str
+    """``"module:attribute"`` of the click command, or of what makes one of a query's name."""
+
     extra: str
+    """What brings the module and what it imports, as `MissingExtra` has it."""
+
     summary: str
+    """One line for ``hushpoll --help``, which imports none of the modules."""
+
     opening: Mapping[str, str] = field(default_factory=dict)
+    """By the second word: what the command says it does, before the module is imported."""
+
     query: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several commands under one name.
-
-    Attributes
-    ----------
-    summary : str
-        One line for ``hushpoll --help``.
-    commands : mapping of str to Row
-        By the second word of the command.
-    otherwise : str or None
-        The command that is meant where the second word is none of them.
-    """
+    """Several commands under one name."""
 
     summary: str
-    commands: Mapping[str, Row]
+    commands: Mapping[str, Row] = field(default_factory=dict)
     otherwise: str | None = None
+    """The command that is meant where the second word is none of them."""
 
 
-_BY_HAND: Final[dict[str, Row | Group]] = {
-    "answer": Row("hushpoll_client.cli.answer:answer", "cli", "Answer a survey in this terminal."),
-    "audit": Row(
-        "hushpoll_fleet.cli.audit:command",
-        "train",
-        "Measure from outside what the SDKs on this machine spend.",
-    ),
-    "data": Row(
-        "hushpoll_lab.cli.data:data",
-        "lab",
-        "Get the paper's data sets, cleaned as the paper did.",
-    ),
-    "codebook": Row(
-        "hushpoll_client.cli.reporting.codebook:codebook",
-        "cli",
-        "Write each question, how it was sent, and its shares.",
-    ),
-    "card": Row(
-        "hushpoll_training.cli.card:card", "train", "Make the card of a model that train saved."
-    ),
-    "demo": Row(
-        "hushpoll_fleet.cli.demo:demo",
-        "train",
-        "Play a whole survey on this machine, with simulated people.",
-    ),
-    "draft": Group(
-        "Keep a manifest on a server while it is written.",
-        {
-            "import": Row(
-                "hushpoll_client.cli.drafting.importing:import_draft",
-                "cli",
-                "Make a draft of an XLSForm or of a survey of SurveyJS.",
-            )
-        }
-        | {
-            name: Row(f"hushpoll_client.cli.drafting.drafts:{attribute}", "cli", summary)
-            for name, attribute, summary in (
-                ("begin", "begin", "Begin the next version of a published survey."),
-                ("check", "check", "Name all faults for which the server would refuse a manifest."),
-                ("delete", "delete", "Delete a draft for good."),
-                ("image", "image", "Keep an image on the server for the logo of a survey."),
-                ("list", "list_drafts", "List the drafts that the server keeps."),
-                ("publish", "publish", "Publish a draft."),
-                ("save", "save", "Keep a manifest as a draft, or change one."),
-                ("show", "show", "Show a draft with its manifest."),
-            )
-        },
-    ),
-    "estimate": Row(
-        "hushpoll_client.cli.results:estimate",
-        "cli",
-        "Show estimates and intervals of every attribute.",
-    ),
-    "experiment": Row(
-        "hushpoll_lab.cli.experiment:experiment",
-        "lab",
-        "Rerun the paper's experiments, and draw their figures.",
-        {
-            "run": "This trains every cell of the grid that --out does not have yet. First the "
-            "learners are loaded, which takes a few seconds."
-        },
-    ),
-    "export": Row(
-        "hushpoll_client.cli.results:export", "cli", "Save a survey's records to a file."
-    ),
-    "fairness": Group(
-        "Estimate group fairness, from records or from predictions.",
-        {
-            "survey": Row(
-                "hushpoll_client.cli.fairness:survey",
-                "cli",
-                "Let the server audit a collected survey.",
-            ),
-            "list": Row(
-                "hushpoll_client.cli.fairness:list_audits",
-                "cli",
-                "List the audits that a server keeps.",
-            ),
-            "delete": Row(
-                "hushpoll_client.cli.fairness:delete_audit",
-                "cli",
-                "Delete an audit that a server keeps.",
-            ),
-            "records": Row(
-                "hushpoll_training.cli.fairness:records",
-                "train",
-                "Audit models that are cross-fitted to exported records.",
-            ),
-            "model": Row(
-                "hushpoll_training.cli.fairness:model",
-                "train",
-                "Audit a saved model on exported records that it has not seen.",
-            ),
-            "predictions": Row(
-                "hushpoll_training.cli.fairness:predictions",
-                "train",
-                "Compare groups by predictions on rows in clear.",
-            ),
-            "certificate": Row(
-                "hushpoll_lab.cli.certificate:certificate",
-                "lab",
-                "Bound how fair a private linear model would be without its noise.",
-            ),
-        },
-    ),
-    "manifest": Group(
-        "Check the manifest of a survey; print its JSON Schema.",
-        {
-            "check": Row(
-                "hushpoll_shared.cli.manifest_commands:check",
-                "cli",
-                "Check that a manifest could be published, and print its digest.",
-            ),
-            "schema": Row(
-                "hushpoll_shared.cli.manifest_commands:schema",
-                "cli",
-                "Print the JSON Schema of a manifest, for an editor.",
-            ),
-        },
-    ),
-    "migrate": Row(
-        "hushpoll_server.cli.migrate:migrate",
-        "server",
-        "Bring the server's database to this program's schema version.",
-    ),
-    "job": Row(
-        "hushpoll_client.cli.jobs:job",
-        "cli",
-        "Let the server's workers do a job, and fetch the result.",
-    ),
-    "ledger": Row(
-        "hushpoll_client.cli.ledger:ledger",
-        "cli",
-        "Show, export, send or withdraw what this device has answered.",
-    ),
-    "model": Row(
-        "hushpoll_client.cli.models:model",
-        "cli",
-        "List, show, fetch and delete models that a server has trained.",
-    ),
-    "plan": Row(
-        "hushpoll_analysis.cli.plan:plan_command",
-        "server",
-        "Say what a survey could tell, before anybody answers.",
-    ),
-    "predict": Row(
-        "hushpoll_training.cli.train:predict", "train", "Predict with a model that train saved."
-    ),
-    "records": Group(
-        "Compute statistics of an exported file, on this machine.",
-        {
-            name: Row(f"hushpoll_analysis.cli.records:{attribute}", "server", summary)
-            for name, attribute, summary in (
-                ("estimate", "estimate", "Show estimates and intervals of every attribute."),
-                ("results", "results", "Show results as one table, a row an estimate."),
-                ("table", "table", "Show the joint table of two or three attributes."),
-            )
-        }
-        | {
-            "weight": Row(
-                "hushpoll_analysis.cli.weighting:weight",
-                "server",
-                "Weight shares by strata, margins or weights of the population.",
-            ),
-            "regress": Row(
-                "hushpoll_analysis.cli.regress:of_records",
-                "server",
-                "Fit a regression of one attribute on others, perturbed or in clear.",
-            ),
-        },
-    ),
-    "regress": Group(
-        "Say on which answers another one depends: regressions.",
-        {
-            "data": Row(
-                "hushpoll_analysis.cli.regress:data",
-                "server",
-                "Fit one to a table of your own whose columns were randomised by a known law.",
-            ),
-            "survey": Row(
-                "hushpoll_client.cli.regressions:survey",
-                "cli",
-                "Let a worker fit one to the records of a survey; the word survey may be left out.",
-            ),
-            "list": Row(
-                "hushpoll_client.cli.regressions:list_regressions",
-                "cli",
-                "List the regressions that a server keeps.",
-            ),
-            "delete": Row(
-                "hushpoll_client.cli.regressions:delete_regression",
-                "cli",
-                "Delete a regression that a server keeps.",
-            ),
-        },
-        otherwise="survey",
-    ),
-    "relate": Group(
-        "Compare groups, relate questions, and show changes.",
-        {
-            "all": Row(
-                "hushpoll_client.cli.relations:dependencies",
-                "cli",
-                "Test all pairs of attributes for independence, with few false discoveries.",
-            ),
-            "table": Row(
-                "hushpoll_client.cli.relations:table",
-                "cli",
-                "Let a worker make the joint table of two or three attributes.",
-            ),
-        },
-    ),
-    "page-digest": Row(
-        "hushpoll_client.cli.page_digest:page_digest",
-        "cli",
-        "Tell whether a hosted page runs the scripts of a release.",
-    ),
-    "privacy-sheet": Row(
-        "hushpoll_client.cli.reporting.privacy_sheet:privacy_sheet",
-        "cli",
-        "Write two pages on a survey's privacy, to hand to a board.",
-    ),
-    "report": Row(
-        "hushpoll_client.cli.reporting.report:report",
-        "cli",
-        "Write a survey's results to one file to print.",
-    ),
-    "results": Group(
-        "Show all results as one table; publish and withdraw results.",
-        {
-            "table": Row(
-                "hushpoll_client.cli.results:tidy_results",
-                "cli",
-                "Show results as one table, a row an estimate.",
-            )
-        }
-        | {
-            name: Row(f"hushpoll_client.cli.reporting.public_results:{attribute}", "cli", summary)
-            for name, attribute, summary in (
-                ("list", "list_publications", "List what was published of a survey."),
-                ("publish", "publish", "Let everybody read chosen results, without sign-in."),
-                ("withdraw", "withdraw", "Take published results back."),
-            )
-        },
-    ),
-    "serve": Row("hushpoll_server.cli.serve:serve", "server", "Run the collecting server."),
-    "simulate": Row(
-        "hushpoll_fleet.cli.simulate:simulate",
-        "server",
-        "Play respondents from a file or a population.",
-    ),
-    "submit": Row(
-        "hushpoll_fleet.cli.submit:submit",
-        "server",
-        "Upload reports that simulate --to-file wrote.",
-    ),
-    "survey": Row(
-        "hushpoll_client.cli.surveys:survey",
-        "cli",
-        "Publish, show, list and close surveys, and invite people.",
-    ),
-    "token": Row(
-        "hushpoll_client.cli.tokens:token", "cli", "Issue, list, rotate and revoke API tokens."
-    ),
-    "user": Group(
-        "Add and remove people who sign in, and give them roles.",
-        {
-            name: Row(f"hushpoll_server.cli.user:{attribute}", "server", summary)
-            for name, attribute, summary in (
-                ("add", "add", "Add a user."),
-                ("list", "list_users", "List all users with their roles."),
-                ("password", "password", "Give a user another password."),
-                ("remove", "remove", "Remove a user, and end every session of theirs."),
-                ("role", "role", "Give a user a role in a survey, or take it away."),
-            )
-        },
-    ),
-    "train": Row(
-        "hushpoll_training.cli.train:train", "train", "Train on records and measure the fairness."
-    ),
-    "tune": Row(
-        "hushpoll_training.cli.tune:tune_command",
-        "train",
-        "Search the learner's parameters, on folds of the training rows.",
-    ),
-    "weight": Row(
-        "hushpoll_client.cli.weighting:weight",
-        "cli",
-        "Weight shares by strata, margins or weights of the population.",
-    ),
-    "worker": Row("hushpoll_server.cli.worker:worker", "server", "Seal, and run background jobs."),
+def _rows(package: str, extra: str, commands: Mapping[str, tuple[str, str]]) -> dict[str, Row]:
+    """Return rows by name of a command's `(module:attribute, summary)` in a package."""
+    return {
+        name: Row(f"{package}.{target}", extra, summary, _OPENING.get(name, {}))
+        for name, (target, summary) in commands.items()
+    }
+
+
+_GROUPS: Final[Mapping[str, Group]] = {
+    "draft": Group("Keep a manifest on a server while it is written."),
+    "fairness": Group("Estimate group fairness, from records or from predictions."),
+    "manifest": Group("Check the manifest of a survey; print its JSON Schema."),
+    "records": Group("Compute statistics of an exported file, on this machine."),
+    "regress": Group("Say on which answers another one depends: regressions.", otherwise="survey"),
+    "relate": Group("Compare groups, relate questions, and show changes."),
+    "results": Group("Show all results as one table; publish and withdraw results."),
+    "user": Group("Add and remove people who sign in, and give them roles."),
 }
 
+_OF_CLIENT: Final = {
+    "answer": ("answer:answer", "Answer a survey in this terminal."),
+    "codebook": ("sheets:codebook", "Write each question, how it was sent, and its shares."),
+    "draft import": (
+        "drafts:import_draft",
+        "Make a draft of an XLSForm or of a survey of SurveyJS.",
+    ),
+    "draft begin": ("drafts:begin", "Begin the next version of a published survey."),
+    "draft check": (
+        "drafts:check",
+        "Name all faults for which the server would refuse a manifest.",
+    ),
+    "draft delete": ("drafts:delete", "Delete a draft for good."),
+    "draft image": ("drafts:image", "Keep an image on the server for the logo of a survey."),
+    "draft list": ("drafts:list_drafts", "List the drafts that the server keeps."),
+    "draft publish": ("drafts:publish", "Publish a draft."),
+    "draft save": ("drafts:save", "Keep a manifest as a draft, or change one."),
+    "draft show": ("drafts:show", "Show a draft with its manifest."),
+    "estimate": ("results:estimate", "Show estimates and intervals of every attribute."),
+    "export": ("results:export", "Save a survey's records to a file."),
+    "fairness survey": ("kept_results:audit_survey", "Let the server audit a collected survey."),
+    "fairness list": ("kept_results:list_audits", "List the audits that a server keeps."),
+    "fairness delete": ("kept_results:delete_audit", "Delete an audit that a server keeps."),
+    "job": ("jobs:job", "Let the server's workers do a job, and fetch the result."),
+    "ledger": ("ledger:ledger", "Show, export, send or withdraw what this device has answered."),
+    "model": (
+        "kept_results:model",
+        "List, show, fetch and delete models that a server has trained.",
+    ),
+    "regress survey": (
+        "kept_results:regress_survey",
+        "Let a worker fit one to the records of a survey; the word survey may be left out.",
+    ),
+    "regress list": ("kept_results:list_regressions", "List the regressions that a server keeps."),
+    "regress delete": (
+        "kept_results:delete_regression",
+        "Delete a regression that a server keeps.",
+    ),
+    "relate all": (
+        "queries:dependencies",
+        "Test all pairs of attributes for independence, with few false discoveries.",
+    ),
+    "relate table": (
+        "queries:table",
+        "Let a worker make the joint table of two or three attributes.",
+    ),
+    "page-digest": (
+        "page_digest:page_digest",
+        "Tell whether a hosted page runs the scripts of a release.",
+    ),
+    "privacy-sheet": (
+        "sheets:privacy_sheet",
+        "Write two pages on a survey's privacy, to hand to a board.",
+    ),
+    "report": ("reports:report", "Write a survey's results to one file to print."),
+    "results table": ("results:tidy_results", "Show results as one table, a row an estimate."),
+    "results list": ("reports:list_publications", "List what was published of a survey."),
+    "results publish": ("reports:publish", "Let everybody read chosen results, without sign-in."),
+    "results withdraw": ("reports:withdraw", "Take published results back."),
+    "survey": ("surveys:survey", "Publish, show, list and close surveys, and invite people."),
+    "token": ("tokens:token", "Issue, list, rotate and revoke API tokens."),
+    "weight": ("queries:weight", "Weight shares by strata, margins or weights of the population."),
+}
+_OF_SHARED: Final = {
+    "manifest check": (
+        "manifest_commands:check",
+        "Check that a manifest could be published, and print its digest.",
+    ),
+    "manifest schema": (
+        "manifest_commands:schema",
+        "Print the JSON Schema of a manifest, for an editor.",
+    ),
+}
+_OF_ANALYSIS: Final = {
+    "plan": ("plan:plan_command", "Say what a survey could tell, before anybody answers."),
+    "records estimate": ("records:estimate", "Show estimates and intervals of every attribute."),
+    "records results": ("records:results", "Show results as one table, a row an estimate."),
+    "records table": ("records:table", "Show the joint table of two or three attributes."),
+    "records weight": (
+        "weighting:weight",
+        "Weight shares by strata, margins or weights of the population.",
+    ),
+    "records regress": (
+        "regress:of_records",
+        "Fit a regression of one attribute on others, perturbed or in clear.",
+    ),
+    "regress data": (
+        "regress:data",
+        "Fit one to a table of your own whose columns were randomised by a known law.",
+    ),
+}
+_OF_SERVER: Final = {
+    "migrate": ("migrate:migrate", "Bring the server's database to this program's schema version."),
+    "serve": ("serve:serve", "Run the collecting server."),
+    "user add": ("user:add", "Add a user."),
+    "user list": ("user:list_users", "List all users with their roles."),
+    "user password": ("user:password", "Give a user another password."),
+    "user remove": ("user:remove", "Remove a user, and end every session of theirs."),
+    "user role": ("user:role", "Give a user a role in a survey, or take it away."),
+    "worker": ("worker:worker", "Seal, and run background jobs."),
+}
+_OF_FLEET: Final = {
+    "simulate": ("simulate:simulate", "Play respondents from a file or a population."),
+    "submit": ("submit:submit", "Upload reports that simulate --to-file wrote."),
+}
+_OF_FLEET_THAT_TRAINS: Final = {
+    "audit": ("audit:command", "Measure from outside what the SDKs on this machine spend."),
+    "demo": ("demo:demo", "Play a whole survey on this machine, with simulated people."),
+}
+_OF_TRAINING: Final = {
+    "card": ("card:card", "Make the card of a model that train saved."),
+    "fairness records": (
+        "fairness:records",
+        "Audit models that are cross-fitted to exported records.",
+    ),
+    "fairness model": (
+        "fairness:model",
+        "Audit a saved model on exported records that it has not seen.",
+    ),
+    "fairness predictions": (
+        "fairness:predictions",
+        "Compare groups by predictions on rows in clear.",
+    ),
+    "predict": ("train:predict", "Predict with a model that train saved."),
+    "train": ("train:train", "Train on records and measure the fairness."),
+    "tune": (
+        "tune:tune_command",
+        "Search the learner's parameters, on folds of the training rows.",
+    ),
+}
+_OF_LAB: Final = {
+    "data": ("data:data", "Get the paper's data sets, cleaned as the paper did."),
+    "experiment": (
+        "experiment:experiment",
+        "Rerun the paper's experiments, and draw their figures.",
+    ),
+    "fairness certificate": (
+        "certificate:certificate",
+        "Bound how fair a private linear model would be without its noise.",
+    ),
+}
+_OPENING: Final = {
+    "experiment": {
+        "run": "This trains every cell of the grid that --out does not have yet. First the "
+        "learners are loaded, which takes a few seconds."
+    }
+}
 
-def _with_queries(commands: dict[str, Row | Group]) -> dict[str, Row | Group]:
-    """Return the commands with those of each query: of a server, and of a file of records."""
-    found = dict(commands)
+_ROWS: Final[Mapping[str, Row]] = {
+    **_rows("hushpoll_client.cli", "cli", _OF_CLIENT),
+    **_rows("hushpoll_shared.cli", "cli", _OF_SHARED),
+    **_rows("hushpoll_analysis.cli", "server", _OF_ANALYSIS),
+    **_rows("hushpoll_server.cli", "server", _OF_SERVER),
+    **_rows("hushpoll_fleet.cli", "server", _OF_FLEET),
+    **_rows("hushpoll_fleet.cli", "train", _OF_FLEET_THAT_TRAINS),
+    **_rows("hushpoll_training.cli", "train", _OF_TRAINING),
+    **_rows("hushpoll_lab.cli", "lab", _OF_LAB),
+}
+"""By the whole name of each command that no query declares."""
+
+
+def _query_rows() -> dict[str, Row]:
+    """Return the rows of each query: of a server, and of a file of records."""
+    rows = {}
     for query in all_queries().values():
-        group, _, last = query.command.rpartition(" ")
         row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
-        on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
-        for where, place, one in (("server", group, row), ("file", "records", on_file)):
-            if where in query.own_command:
-                continue
-            within = found.get(place)
-            if isinstance(within, Group):
-                found[place] = replace(within, commands={**within.commands, last: one})
-            else:
-                found[last] = one
-    return found
+        if "server" not in query.own_command:
+            rows[query.command] = row
+        if "file" not in query.own_command:
+            on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
+            rows[f"records {query.command.rpartition(' ')[2]}"] = on_file
+    return rows
 
 
-COMMANDS: Final = _with_queries(_BY_HAND)
+def _grouped(rows: Mapping[str, Row]) -> dict[str, Row | Group]:
+    """Return the rows by their first word, those of a group within it."""
+    commands: dict[str, Row | Group] = {}
+    for name, row in rows.items():
+        first, _, second = name.rpartition(" ")
+        group = commands.get(first) or _GROUPS.get(first)
+        if isinstance(group, Group):
+            commands[first] = replace(group, commands={**group.commands, second: row})
+        else:
+            commands[second] = row
+    return dict(sorted(commands.items()))
+
+
+COMMANDS: Final = _grouped({**_ROWS, **_query_rows()})
 """Every command by name."""
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -10,7 +10,7 @@ from typing import Any, NotRequired
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.calls import known
+from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
@@ -20,9 +20,8 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import emit_answer, usable, waiting
+from hushpoll_shared.cli.terminal import CommandGroup, emit_answer, usable, waiting
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
@@ -107,7 +106,7 @@ def start(
             )
         if out is not None:
             _save(client, str(document.get("id")), document, out)
-    shown = known(_ShownJob, dict(document))
+    shown = as_document(_ShownJob, dict(document))
     if timeout and kind == "seal":
         shown["sealing"] = _sealing(client, document)
     emit_answer(shown, lambda answer: _words(answer, out), as_json=as_json)
@@ -194,7 +193,7 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
         if out is None:
             target.unlink(missing_ok=True)
         raise
-    shown = known(_ShownJob, {**document, "file": str(target)})
+    shown = as_document(_ShownJob, {**document, "file": str(target)})
     emit_answer(shown, lambda answer: _words(answer, target), as_json=as_json)
 
 

@@ -16,8 +16,7 @@ from hushpoll_client.device.ledger import Ledger, LedgerDocument
 from hushpoll_client.device.outcomes import ClientDisabled, Losses
 from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.command_groups import CommandGroup
-from hushpoll_shared.cli.terminal import emit, json_option, json_text, reports_errors
+from hushpoll_shared.cli.terminal import CommandGroup, emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
 
 _Command = TypeVar("_Command", bound=Callable[..., object])

@@ -18,15 +18,15 @@ from hushpoll_client.cli.options import (
     version_option,
 )
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_shared.cli.estimates_text import (
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.statistic_commands import ESTIMATES, TIDY_RESULTS
+from hushpoll_shared.cli.statistic_texts import (
     attribute_entries,
     judge_again,
     names_of_entry,
     read_again,
     shape_text,
 )
-from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.statistic_commands import ESTIMATES, TIDY_RESULTS
 from hushpoll_shared.cli.terminal import emit, progress, waiting
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.spelling.json_values import JsonMembers

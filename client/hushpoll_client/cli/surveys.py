@@ -26,9 +26,9 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
-from hushpoll_shared.cli.command_groups import CommandGroup
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
+    CommandGroup,
     agreed,
     emit,
     emit_answer,
@@ -39,8 +39,8 @@ from hushpoll_shared.cli.terminal import (
     waiting,
 )
 from hushpoll_shared.drafts.manifest import load_manifest
-from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.people import read_people
+from hushpoll_shared.reading.text_files import read_document
 from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.consequences import label_text

@@ -6,8 +6,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command
-from hushpoll_shared.cli.command_groups import CommandGroup
-from hushpoll_shared.cli.terminal import emit, emit_answer
+from hushpoll_shared.cli.terminal import CommandGroup, emit, emit_answer
 from hushpoll_shared.wire.documents import NewToken, RotatedToken, TokenSummary
 
 # The server knows the scopes; a check here would refuse those of a newer server.

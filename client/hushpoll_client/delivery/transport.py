@@ -12,10 +12,10 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from hushpoll_client.config import ClientConfig, Endpoint, checked_token
-from hushpoll_client.delivery.answers import Answer
 from hushpoll_client.delivery.sessions import Sessions, load_network
 from hushpoll_client.delivery.timing import (
     SLOWEST_BYTES_PER_SECOND,
@@ -50,6 +50,7 @@ from hushpoll_shared.wire.withdrawals import Withdrawn, encode_withdrawal_json
 
 if TYPE_CHECKING:
     import requests
+
 
 T = TypeVar("T")
 
@@ -214,7 +215,7 @@ class Transport:
 
         return self.attempts(ask, *path, patience=patience)
 
-    def get_survey(self, survey: str, version: int | None, *, patience: float) -> bytes:
+    def get_survey(self, survey: str, version: int | None, *, patience: float) -> Answer:
         """GET a published survey, without a token, again until `patience` is over.
 
         Raises
@@ -224,12 +225,12 @@ class Transport:
         """
         path = survey_path(survey) if version is None else version_path(survey, version)
 
-        def ask(hint: RetryHint) -> bytes:
+        def ask(hint: RetryHint) -> Answer:
             with _ours_or_later():
                 answer = self._once("GET", path, hint, token=False)
                 if not offers_manifest(answer.status, answer.media_type, answer.body):
                     raise not_ours(answer.status, answer.media_type)
-                return answer.body
+                return answer
 
         return self.attempts(ask, *path, method="GET", patience=patience)
 
@@ -440,3 +441,42 @@ def _faults() -> tuple[type[Exception], ...]:
 
     # A ValueError is what an address or a header raises that cannot be read.
     return (requests.RequestException, urllib3.exceptions.HTTPError, OSError, ValueError)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer: status in [200, 299], headers and body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def media_type(self) -> str | None:
+        """The body's media type, as the header says."""
+        return self.headers.get("Content-Type")
+
+    def json(self) -> Any:
+        """Return the body as JSON.
+
+        Raises
+        ------
+        TransportError
+            If it is not JSON; not retryable.
+        """
+        try:
+            # The decoder refuses NaN and Infinity; deep nesting ends in a RecursionError.
+            return _DECODER.decode(self.body.decode())
+        except (ValueError, RecursionError):
+            raise TransportError(
+                "the server's answer is not JSON; check that the address is a hushpoll server's",
+                retryable=False,
+                status=self.status,
+            ) from None

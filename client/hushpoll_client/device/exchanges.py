@@ -16,6 +16,7 @@ from hushpoll_client.device.randomization import Answers, Report, discreet
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED
+from hushpoll_shared.wire.answers import STATE_HEADER, SURVEY_STATES, SurveyState
 from hushpoll_shared.wire.paths import withdrawals_path
 from hushpoll_shared.wire.withdrawals import Withdrawn
 
@@ -33,6 +34,7 @@ class Exchanging:
     _config: ClientConfig
     _device: Device | None
     _keeping: Device | Memory
+    _stated: SurveyState | None
     _transport: Transport
     _version: int | None
     _at_hand: Callable[[], Published | None]
@@ -75,8 +77,10 @@ class Exchanging:
         seconds = self._seconds(wait)
         self._keeping.check_switch()
         self._at_hand()
-        body = self._transport.get_survey(self.survey, self._version, patience=seconds)
-        fetched = self._accept(Published.from_json(body))
+        answer = self._transport.get_survey(self.survey, self._version, patience=seconds)
+        fetched = self._accept(Published.from_json(answer.body))
+        stated = answer.headers.get(STATE_HEADER)
+        self._stated = next((state for state in SURVEY_STATES if state == stated), None)
         self._keeping.pin(fetched)
         return fetched
 

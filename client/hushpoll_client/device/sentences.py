@@ -14,7 +14,7 @@ from typing import Final
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.odds import posterior_bounds
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.survey.consequences import factor_number
 from hushpoll_shared.survey.protection import (
     Level,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hushpoll_client.device.device import Device
     from hushpoll_client.device.outcomes import BeforeSend, OnLoss
     from hushpoll_client.device.preview import Preview
+    from hushpoll_shared.wire.answers import SurveyState
 
 _DEFAULT_CONFIG = ClientConfig()
 
@@ -145,6 +146,7 @@ class SurveyClient(Answering, Exchanging):
             Endpoint.parse(url), token=token, config=config, session=session, pacing=pacing
         )
         self._published: Published | None = None
+        self._stated: SurveyState | None = None
         self._report: Report | None = None
         self._device: Device | None = None
         self._keeping: Device | Memory
@@ -265,6 +267,22 @@ class SurveyClient(Answering, Exchanging):
     def published(self) -> Published:
         """The pinned survey; fetched and checked when first asked for, if it is not kept."""
         return self._at_hand() or self.fetch()
+
+    @property
+    def state(self) -> SurveyState:
+        """Whether the survey takes answers: ``scheduled``, ``open``, ``closing`` or ``closed``.
+
+        As the server said when this client last fetched it; otherwise (the survey is this device's
+        own copy, or the version was named) by the dates in it and this device's clock. Of a survey
+        that is ``closing`` only reports that were made before are still taken.
+        """
+        published = self.published
+        if self._stated is not None:
+            return self._stated
+        now, opens, closes = self._transport.pacing.now(), published.opens_at, published.closes_at
+        if opens is not None and now < opens:
+            return "scheduled"
+        return "closed" if closes is not None and now >= closes else "open"
 
     @property
     def report(self) -> Report | None:

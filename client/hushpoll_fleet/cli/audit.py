@@ -11,10 +11,9 @@ from typing import Any, Final
 import click
 from rich.table import Table
 
-from hushpoll_fleet.audit.certificate import FEWEST_DRAWS, KINDS, MOST_DRAWS, Finding, audit
-from hushpoll_fleet.audit.devices import SDKS
+from hushpoll_fleet.audit import FEWEST_DRAWS, KINDS, MOST_DRAWS, SDKS, Finding, audit
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
-from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.out_file import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, progress, rendered, reports_errors
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.json_values import JsonMembers

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,16 @@ import click
 from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst as short_patience
+from hushpoll_client.cli.options import needed, optional_url_option, token_option
 from hushpoll_client.device.consent import check_pin
-from hushpoll_fleet.behaviour.plan import Arrivals, FleetPlan, parse_shares
-from hushpoll_fleet.behaviour.poisoning import targets_of
-from hushpoll_fleet.cli.simulate_options import Chosen, simulate_options
+from hushpoll_fleet.behaviour import (
+    LONGEST_SECONDS,
+    MISBEHAVIOURS,
+    Arrivals,
+    FleetPlan,
+    parse_shares,
+    targets_of,
+)
 from hushpoll_fleet.population.respondents import from_file, from_function, from_population
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents, marginals
 from hushpoll_fleet.sending.account import Account, ServerCounts, reconcile
@@ -25,8 +31,8 @@ from hushpoll_fleet.sending.bulk import play_bulk
 from hushpoll_fleet.sending.cluster import play_on_cluster
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
-from hushpoll_fleet.sending.wire import play
-from hushpoll_shared.cli.terminal import emit, progress, reports_errors
+from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY, play
+from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
 from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
@@ -34,11 +40,201 @@ from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
 _MOST_TOKENS = 10_000
 
 
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_THERE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+_OPTIONS = (
+    click.option(
+        "--manifest",
+        "manifest_file",
+        type=_THERE,
+        required=True,
+        help="The manifest (.json, .yaml) of a survey that is published.",
+    ),
+    click.option(
+        "--data",
+        type=_THERE,
+        help="CSV of respondents; by default they are drawn from the manifest's population.",
+    ),
+    click.option(
+        "--answers-from",
+        metavar="MODULE:FUNCTION",
+        help="Python function that gives each respondent's answers, from (number, random.Random).",
+    ),
+    click.option(
+        "--respondents", type=click.IntRange(min=1), help="How many to draw. [default: 1000]"
+    ),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave out a column of --data."),
+    click.option("--bad-rows", type=_FILE, help="Write every bad value of --data to this CSV."),
+    click.option("--write-answers", type=_FILE, help="Write the true answers to this CSV."),
+    click.option(
+        "--write-truth",
+        type=_FILE,
+        help="Write the true shares, of the population and of those drawn, to this JSON file.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Draw or check the respondents, send nothing."),
+    click.option(
+        "--to-file",
+        type=_FILE,
+        help="Write the reports to a new file instead; hushpoll submit uploads it.",
+    ),
+    optional_url_option,
+    token_option,
+    click.option(
+        "--tokens",
+        "token_file",
+        type=_THERE,
+        help="Respondents' tokens, one per line, for a token survey; by default made with --token.",
+    ),
+    click.option(
+        "--concurrency",
+        type=click.IntRange(1, LARGEST_CONCURRENCY),
+        default=8,
+        show_default=True,
+        help="Respondents at a time.",
+    ),
+    click.option("--bulk", is_flag=True, help="Perturb with the kernels and upload in batches."),
+    click.option(
+        "--arrivals",
+        type=click.Choice([str(pattern) for pattern in Arrivals]),
+        default=str(Arrivals.AT_ONCE),
+        show_default=True,
+        help="When respondents arrive.",
+    ),
+    click.option(
+        "--duration",
+        type=click.FloatRange(0, LONGEST_SECONDS, min_open=True),
+        help="Seconds over which they arrive.",
+    ),
+    click.option(
+        "--misbehave",
+        multiple=True,
+        metavar="NAME=SHARE",
+        help=f"Let a share of them misbehave: {', '.join(MISBEHAVIOURS)}. Repeat for several.",
+    ),
+    click.option(
+        "--offline-seconds",
+        type=click.FloatRange(0, LONGEST_SECONDS),
+        default=5.0,
+        show_default=True,
+        help="How long offline respondents keep their reports.",
+    ),
+    click.option(
+        "--target",
+        multiple=True,
+        metavar="ATTRIBUTE=CATEGORY",
+        help="Category that maximal poisoners push.  [default: the first of each attribute]",
+    ),
+    click.option("--dask", metavar="ADDRESS", help="Spread the fleet over a Dask cluster."),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        help="Make the draw and the behaviour repeatable, and with --bulk the noise too.",
+    ),
+    click.option(
+        "--seeded-noise",
+        is_flag=True,
+        help="Make the noise of single respondents repeatable too.",
+    ),
+    json_option,
+)
+
+
+def simulate_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_NOTHING_SENT = "--to-file sends nothing; leave --dask, --tokens and --arrivals out"
+_NOT_TOGETHER = (
+    ("data", "respondents", "--respondents is for drawing; with --data every row is played"),
+    ("data", "answers_from", "--data and --answers-from both give the answers; choose one"),
+    ("bulk", "token_file", "--tokens is for single reports; a batch carries none"),
+    ("bulk", "arrivals", "--arrivals is for single respondents; a batch arrives at once"),
+    *(("to_file", option, _NOTHING_SENT) for option in ("dask", "token_file", "arrivals")),
+)
+"""Two options that exclude each other, and why."""
+
+_ONLY_WITH_DATA = "--ignore and --bad-rows are for --data; without it they do nothing"
+_NEEDS = (
+    ("ignore", "data", _ONLY_WITH_DATA),
+    ("bad_rows", "data", _ONLY_WITH_DATA),
+    ("seeded_noise", "seed", "--seeded-noise needs --seed"),
+    ("duration", "arrivals", "--duration needs --arrivals poisson or daily"),
+    ("arrivals", "duration", "--arrivals {value} needs --duration"),
+)
+"""An option, another that it needs, and what is said without that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationOptions:
+    """The values of the options; see the command's help."""
+
+    manifest_file: Path
+    data: Path | None
+    answers_from: str | None
+    respondents: int | None
+    ignore: tuple[str, ...]
+    bad_rows: Path | None
+    write_answers: Path | None
+    write_truth: Path | None
+    dry_run: bool
+    to_file: Path | None
+    url: str | None
+    token: str | None
+    token_file: Path | None
+    concurrency: int
+    bulk: bool
+    arrivals: str
+    duration: float | None
+    misbehave: tuple[str, ...]
+    offline_seconds: float
+    target: tuple[str, ...]
+    dask: str | None
+    seed: int | None
+    seeded_noise: bool
+    as_json: bool
+
+    @property
+    def count(self) -> int:
+        """Respondents to draw."""
+        return self.respondents or 1000
+
+    @property
+    def noise_seed(self) -> int | None:
+        """The seed of the noise, if it is to be repeatable."""
+        return self.seed if self.bulk or self.seeded_noise else None
+
+    def check(self) -> None:
+        """Refuse options that do not go together.
+
+        Raises
+        ------
+        click.UsageError
+            Naming them.
+        """
+        for first, second, words in _NOT_TOGETHER:
+            if self._gives(first) and self._gives(second):
+                raise click.UsageError(words)
+        for option, needs, words in _NEEDS:
+            if self._gives(option) and not self._gives(needs):
+                raise click.UsageError(words.format(value=getattr(self, option)))
+        if not self.dry_run and self.to_file is None:
+            needed(self.url)
+
+    def _gives(self, option: str) -> bool:
+        """Return whether an option says something else than its default."""
+        value = getattr(self, option)
+        return value is not None and value is not False and value not in ((), Arrivals.AT_ONCE)
+
+
 @click.command()
 @simulate_options
 @reports_errors
 @click.pass_context
-def simulate(ctx: click.Context, /, **given: Any) -> None:
+def simulate(ctx: click.Context, /, **values: Any) -> None:
     """Play respondents: each one through the real client over HTTP, or all in bulk.
 
     A simulation with seeded noise (--bulk --seed, --seeded-noise) protects nobody: the seed undoes
@@ -47,85 +243,89 @@ def simulate(ctx: click.Context, /, **given: Any) -> None:
     Afterwards the account is compared with the server's own counts. The command ends with code 1
     if a report that should count does not, or if the two disagree.
     """
-    chosen = Chosen(**given)
-    chosen.check()
-    manifest = load_manifest(chosen.manifest_file)
-    fleet = _fleet(chosen, manifest)
+    options = SimulationOptions(**values)
+    options.check()
+    manifest = load_manifest(options.manifest_file)
+    fleet = _fleet(options, manifest)
     account = Account(len(fleet))
-    if fleet.noise_seed is not None and not chosen.dry_run:
+    if fleet.noise_seed is not None and not options.dry_run:
         click.echo("The noise is seeded: this simulation is repeatable, not private.", err=True)
-    if chosen.to_file is not None:
+    if options.to_file is not None:
         with progress("respondents", len(fleet)) as advance:
-            written = write_reports(chosen.to_file, fleet, bulk=chosen.bulk, progress=advance)
+            written = write_reports(options.to_file, fleet, bulk=options.bulk, progress=advance)
         digest = fleet.published.digest
-        facts = {"respondents": written, "file": str(chosen.to_file), "digest": digest}
-        emit(facts, f"{written} reports are in {chosen.to_file}", as_json=chosen.as_json)
+        facts = {"respondents": written, "file": str(options.to_file), "digest": digest}
+        emit(facts, f"{written} reports are in {options.to_file}", as_json=options.as_json)
         return
-    if chosen.url is None or chosen.dry_run:
+    if options.url is None or options.dry_run:
         words = f"{len(fleet)} respondents are ready; nothing sent"
-        emit(account.to_dict(), words, as_json=chosen.as_json)
+        emit(account.to_dict(), words, as_json=options.as_json)
         return
     # A wrong address shows within seconds; only a simulation that has begun waits like a device.
-    with short_patience(chosen.url, chosen.token) as first:
+    with short_patience(options.url, options.token) as first:
         fleet = replace(fleet, published=_published(first, manifest))
-    with AnalystClient(chosen.url, chosen.token) as analyst:
-        if not chosen.bulk:  # a token survey refuses batches, so they need no tokens
-            tokens = _tokens(analyst, fleet.published, len(fleet), chosen.token_file)
+    with AnalystClient(options.url, options.token) as analyst:
+        if not options.bulk:  # a token survey refuses batches, so they need no tokens
+            tokens = _tokens(analyst, fleet.published, len(fleet), options.token_file)
             fleet = replace(fleet, tokens=tokens)
-        before = _before(analyst, fleet.published, chosen)
-        with _reported(account, analyst, fleet.published, before, as_json=chosen.as_json) as agrees:
-            _play(chosen, chosen.url, analyst, fleet, account)
+        before = _before(analyst, fleet.published, options)
+        with _reported(
+            account, analyst, fleet.published, before, as_json=options.as_json
+        ) as agrees:
+            _play(options, options.url, analyst, fleet, account)
     if not account.complete or not agrees():
         ctx.exit(1)
 
 
-def _play(chosen: Chosen, url: str, analyst: AnalystClient, fleet: Fleet, account: Account) -> None:
+def _play(
+    options: SimulationOptions, url: str, analyst: AnalystClient, fleet: Fleet, account: Account
+) -> None:
     with progress("respondents", len(fleet)) as advance:
-        if chosen.dask is not None:
+        if options.dask is not None:
             play_on_cluster(
-                chosen.dask,
-                (url, chosen.token),
+                options.dask,
+                (url, options.token),
                 fleet,
                 account,
-                concurrency=chosen.concurrency,
-                bulk=chosen.bulk,
+                concurrency=options.concurrency,
+                bulk=options.bulk,
                 progress=advance,
             )
-        elif chosen.bulk:
+        elif options.bulk:
             play_bulk(analyst, fleet, account, progress=advance)
         else:
-            play(url, fleet, account, concurrency=chosen.concurrency, progress=advance)
+            play(url, fleet, account, concurrency=options.concurrency, progress=advance)
 
 
-def _fleet(chosen: Chosen, manifest: Manifest) -> Fleet:
-    respondents = _respondents(chosen, manifest)
+def _fleet(options: SimulationOptions, manifest: Manifest) -> Fleet:
+    respondents = _respondents(options, manifest)
     published = manifest.resolve()
     plan = FleetPlan(
-        arrivals=Arrivals(chosen.arrivals),
-        duration=chosen.duration or 0.0,
-        shares=parse_shares(chosen.misbehave),
-        offline_seconds=chosen.offline_seconds,
-        targets=targets_of(published, chosen.target),
-        seed=chosen.seed,
+        arrivals=Arrivals(options.arrivals),
+        duration=options.duration or 0.0,
+        shares=parse_shares(options.misbehave),
+        offline_seconds=options.offline_seconds,
+        targets=targets_of(published, options.target),
+        seed=options.seed,
     )
     return Fleet(
-        published=published, respondents=respondents, plan=plan, noise_seed=chosen.noise_seed
+        published=published, respondents=respondents, plan=plan, noise_seed=options.noise_seed
     )
 
 
-def _respondents(chosen: Chosen, manifest: Manifest) -> SimulatedRespondents:
+def _respondents(options: SimulationOptions, manifest: Manifest) -> SimulatedRespondents:
     population = None
-    if chosen.data is not None:
-        respondents = from_file(chosen.data, manifest, chosen.ignore, chosen.bad_rows)
-    elif chosen.answers_from is not None:
-        respondents = from_function(manifest, chosen.answers_from, chosen.count, chosen.seed)
+    if options.data is not None:
+        respondents = from_file(options.data, manifest, options.ignore, options.bad_rows)
+    elif options.answers_from is not None:
+        respondents = from_function(manifest, options.answers_from, options.count, options.seed)
     else:
-        population, respondents = from_population(manifest, chosen.count, chosen.seed)
-    if chosen.write_answers is not None:
-        respondents.write_csv(chosen.write_answers)
-    if chosen.write_truth is not None:
+        population, respondents = from_population(manifest, options.count, options.seed)
+    if options.write_answers is not None:
+        respondents.write_csv(options.write_answers)
+    if options.write_truth is not None:
         truth = marginals(respondents, population)
-        chosen.write_truth.write_text(json.dumps(truth, indent=2) + "\n")
+        options.write_truth.write_text(json.dumps(truth, indent=2) + "\n")
     return respondents
 
 
@@ -170,8 +370,10 @@ def _tokens(
     return [token for part in parts for token in analyst.mint_tokens(published.name, part)]
 
 
-def _before(analyst: AnalystClient, published: Published, chosen: Chosen) -> ServerCounts | None:
-    if chosen.token is None:
+def _before(
+    analyst: AnalystClient, published: Published, options: SimulationOptions
+) -> ServerCounts | None:
+    if options.token is None:
         click.echo("Without --token the server's own counts are not compared.", err=True)
         return None
     if published.release != IMMEDIATE:

@@ -71,7 +71,7 @@ class SimulatedRespondents:
         return {name: np.asarray(column, dtype=np.int64) for name, column in self.columns.items()}
 
     def write_csv(self, path: Path) -> None:
-        """Write the true answers as a CSV file that `csv_respondents` reads."""
+        """Write the true answers as a CSV file that `read_respondents` reads."""
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream)
             writer.writerow([escaped(attribute.name) for attribute in self.attributes])

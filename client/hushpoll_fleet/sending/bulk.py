@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hushpoll_client import Published, TransportError
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import POISONERS, Behaviour
-from hushpoll_fleet.behaviour.poisoning import other_digest
+from hushpoll_fleet.behaviour import POISONERS, Behaviour, other_digest
 from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_protocols.errors import MissingExtra

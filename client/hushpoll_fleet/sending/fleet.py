@@ -10,8 +10,7 @@ from typing import Any
 
 from hushpoll_client import Published, Report
 from hushpoll_client import randomize as randomize_answers
-from hushpoll_fleet.behaviour.plan import POISONERS, Assignment, Behaviour, FleetPlan
-from hushpoll_fleet.behaviour.poisoning import poisoned
+from hushpoll_fleet.behaviour import POISONERS, Assignment, Behaviour, FleetPlan, poisoned
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_shared.wire.reports import new_report_id
 

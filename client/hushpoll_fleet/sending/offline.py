@@ -8,7 +8,7 @@ from typing import Final
 
 from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.behaviour.plan import Behaviour
+from hushpoll_fleet.behaviour import Behaviour
 from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.bulk import block_size, blocks
 from hushpoll_fleet.sending.fleet import Fleet

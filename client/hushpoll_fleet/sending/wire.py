@@ -13,8 +13,7 @@ from typing import Final, Generic, TypeVar
 
 from hushpoll_client import ClientConfig, Report, ReportNotSent, SurveyClient
 from hushpoll_client.delivery.timing import Pacing
-from hushpoll_fleet.behaviour.plan import POISONERS, Behaviour
-from hushpoll_fleet.behaviour.poisoning import other_digest
+from hushpoll_fleet.behaviour import POISONERS, Behaviour, other_digest
 from hushpoll_fleet.sending.account import Account, unwatched
 from hushpoll_fleet.sending.fleet import Fleet, Member
 from hushpoll_protocols.errors import InvalidParameter

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.kernels.bit_records import indicators, support_counts
 from hushpoll_protocols.kernels.compilation import njit
 from hushpoll_protocols.kernels.interface import Bytes, Codes, Words
+from hushpoll_protocols.kernels.unary import indicators, support_counts
 from hushpoll_protocols.oracles.ss import SS
 
 __all__ = ["indicators", "perturb", "support_counts", "words_per_record"]

@@ -17,11 +17,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from hushpoll_protocols.bits import Bits
+from hushpoll_protocols.bits import Bits, uniform_subset
 from hushpoll_protocols.errors import InvalidParameter, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
-from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_protocols.thresholds import Q, floor_in_exp
 
 if TYPE_CHECKING:

@@ -54,29 +54,9 @@ def share_of_surveys(
 ) -> dict[str, float]:
     """Return the share of surveys in which an audit decides so, by metric.
 
-    Parameters
-    ----------
-    decide : callable
-        :func:`finds` or :func:`concludes`.
-    published : Published
-        With a protected attribute, whose categories are equally frequent within a group.
-    n : int
-        Respondents, at least 1.
-    population : f64[2, 2, 2]
-        Shares of those in the groups by group, label and prediction, summing to 1.
-    names : tuple of str
-        Of `METRICS`.
-    confidence : float
-        Of the sets.
-    outside : float
-        Share of the respondents who are in neither group, in [0, 1).
-    surveys : int
-        Drawn.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1, or there is no protected attribute.
+    `decide` is :func:`finds` or :func:`concludes`. The categories of the protected attribute are
+    equally frequent within a group; `population` f64[2, 2, 2] has the shares of those in the groups
+    by group, label and prediction, and `outside`, in [0, 1), that of all who are in neither.
     """
     if n < 1:
         raise InvalidParameter(f"n is {n}; it must be at least 1 respondent", field="n")

@@ -33,38 +33,29 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class GroupRate:
-    """A rate of one group, and the numbers from which its confidence set is computed.
-
-    Attributes
-    ----------
-    bounded : bool[...]
-        Whether Fieller's set at the level z is an interval. Where it is not, the other numbers are
-        finite but have no meaning.
-    value, standard_error : f64[...]
-        N/W, not clipped; and the error by the delta method, or Wilson's where that is larger.
-    influence : f64[..., 4]
-        Coefficients of R's influence on the group's terms.
-    means, covariances : tuple of f64[...]
-        N and W; Var(N), Cov(N, W) and Var(W), over n.
-    size : f64[...]
-        Estimated number of people in the rate's denominator; at least 0.
-    bend, alone, of_difference : f64[...]
-        Edgeworth's shift over (2z^2+1)/6, and the two factors.
-    z : float
-        The largest level that :meth:`at` is asked for.
-    """
+    """A rate of one group, and the numbers from which its confidence set is computed."""
 
     bounded: npt.NDArray[np.bool_]
+    """bool[...], whether Fieller's set at the level z is an interval. Where it is not, the other
+    numbers are finite but have no meaning."""
     value: Array
+    """f64[...], N/W, not clipped."""
     standard_error: Array
+    """f64[...], by the delta method, or Wilson's where that is larger."""
     influence: Array
+    """f64[..., 4], coefficients of R's influence on the group's terms."""
     means: tuple[Array, Array]
+    """N and W, f64[...]."""
     covariances: tuple[Array, Array, Array]
+    """Var(N), Cov(N, W) and Var(W), over n."""
     size: Array
+    """f64[...], estimated number of people in the rate's denominator; at least 0."""
     bend: Array
+    """f64[...], Edgeworth's shift over (2z^2+1)/6; then the two factors."""
     alone: Array
     of_difference: Array
     z: float
+    """The largest level that :meth:`at` is asked for."""
 
     @classmethod
     def of(cls, moments: Moments, name: str, group: int, z: float) -> Self:
@@ -106,12 +97,7 @@ class GroupRate:
         It is a root of (N - r W)^2 = level^2 Var(N - r W), moved for skewness and kurtosis. It is
         never nearer to the estimate than Wilson's limit would be if every group were known.
 
-        Parameters
-        ----------
-        level : f64[..., m]
-            In [-z, z]; negative below the estimate.
-        in_difference : bool
-            Which of the factors is used.
+        Levels are in [-z, z], negative below the estimate.
         """
         (top, weight), value = self.means, self.value[..., None]
         over, both, under = (part[..., None] for part in self.covariances)
@@ -134,10 +120,7 @@ class GroupRate:
 
 
 def product(second: Array, left: Array, right: Array) -> Array:
-    """Return the mean product of two linear combinations of terms.
-
-    `second` has the mean product of each pair of terms.
-    """
+    """Return the mean product of two linear combinations of terms, by that of pairs of terms."""
     return np.asarray(np.einsum("...ij,...i,...j->...", second, left, right))
 
 
@@ -164,24 +147,9 @@ def edgeworth(
     kurtosis stays. With the term, tests found a difference in 6.1 % instead of 5 % of the surveys
     that had none, where 15 of 500 people decide a rate.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the rows.
-    group : int
-        0 or 1.
-    influence : f64[..., 4]
-        Coefficients of the rate's influence on the group's terms.
-    variance : f64[...]
-        Of the rate: the mean square of the influence, over n.
-    z : float
-        Normal quantile of the limits.
-
-    Returns
-    -------
-    shift, factor, of_difference : f64[...]
-        The shift of the limits at the level z, in the unit of the rate; the factor for a rate by
-        itself; and the factor for a rate in a difference. Factors are at least 1.
+    The influence f64[..., 4] is that of the rate on the group's terms, the variance the mean square
+    of it, over n. The shift is in the unit of the rate; the factors are for a rate by itself and
+    for one in a difference, and at least 1.
     """
     spread = np.where(variance > 0, variance * moments.n, 1.0)
     cube = np.einsum(
@@ -205,14 +173,7 @@ def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Arr
     one. It matters for a rate that is 0 or 1 by chance: its influences are 0, and the rate is
     uncertain all the same.
 
-    Parameters
-    ----------
-    rate : f64[...]
-        Estimated; taken as 0 or 1 where it is outside.
-    size : f64[...]
-        People in the rate's denominator, at least 0.
-    z : float or f64[...]
-        Normal quantile of the limits.
+    A rate outside of [0, 1] is taken as 0 or 1.
     """
     people = np.maximum(size, 1e-300)
     lower, upper = wilson_limits(people * np.clip(rate, 0.0, 1.0), people, z)
@@ -222,30 +183,19 @@ def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSet:
-    """A rate or a metric with its confidence set, of one survey or one per survey.
-
-    Attributes
-    ----------
-    value, standard_error : f64[...]
-        Not projected: a rate may fall outside [0, 1]. nan where a denominator may be 0.
-    lower, upper : f64[...]
-        Of the confidence set; infinite where it has no bound.
-    """
+    """A rate or a metric with its confidence set, of one survey or one per survey."""
 
     value: Array
+    """f64[...], as are the others. Not projected: a rate may fall outside [0, 1]. nan where a
+    denominator may be 0."""
     standard_error: Array
     lower: Array
+    """Infinite where the confidence set has no bound."""
     upper: Array
 
 
 def rates(moments: Moments, name: str, *, confidence: float) -> tuple[ConfidenceSet, ConfidenceSet]:
-    """Return a rate, by name, in the unprivileged and in the privileged group.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, `LARGEST_CONFIDENCE`].
-    """
+    """Return a rate, by name, in the unprivileged and in the privileged group."""
     z = quantile(confidence)
     low, high = (set_of_rate(GroupRate.of(moments, name, group, z)) for group in (0, 1))
     return low, high
@@ -263,13 +213,7 @@ def set_of_rate(rate: GroupRate) -> ConfidenceSet:
 
 
 def quantile(confidence: float) -> float:
-    """Return the normal quantile of two-sided intervals.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, `LARGEST_CONFIDENCE`].
-    """
+    """Return the normal quantile of two-sided intervals of a level in (0, `LARGEST_CONFIDENCE`]."""
     if confidence > LARGEST_CONFIDENCE:
         raise InvalidParameter(
             f"confidence is {confidence}; a fairness audit takes one in (0, {LARGEST_CONFIDENCE}]: "

@@ -24,7 +24,7 @@ from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_o
 from hushpoll_analysis.auditing.report import Compared, FairnessAudit
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.metrics.intervals import largest_limits
+from hushpoll_analysis.metrics import largest_limits
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter

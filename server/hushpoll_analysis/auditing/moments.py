@@ -58,26 +58,19 @@ class Moments:
     """Means of the terms and of their products; add two to join their rows.
 
     Leading axes, where there are any, are separate surveys of n rows each.
-
-    Attributes
-    ----------
-    n : int
-        Rows.
-    mean : f64[..., 8]
-        Of each term.
-    second : f64[..., 8, 8]
-        Of each product of two terms.
-    third : f64[..., 2, 4, 4, 4]
-        Of each product of three terms of one group: what the skewness of its rates needs.
-    fourth : f64[..., 2, 16, 16]
-        Of each product of four, by pairs of terms: what their kurtosis needs.
     """
 
     n: int
     mean: npt.NDArray[np.float64]
+    """f64[..., 8], of each term."""
     second: npt.NDArray[np.float64]
+    """f64[..., 8, 8], of each product of two terms."""
     third: npt.NDArray[np.float64]
+    """f64[..., 2, 4, 4, 4], of each product of three terms of one group: what the skewness of its
+    rates needs."""
     fourth: npt.NDArray[np.float64]
+    """f64[..., 2, 16, 16], of each product of four, by pairs of terms: what their kurtosis
+    needs."""
 
     @classmethod
     def none(cls) -> Moments:
@@ -99,17 +92,7 @@ class Moments:
     def weighed(
         cls, terms: npt.NDArray[np.float64], share: npt.NDArray[np.float64], n: int
     ) -> Moments:
-        """Return the moments of n rows of m kinds.
-
-        Parameters
-        ----------
-        terms : f64[..., m, 8]
-            Of each kind of row.
-        share : f64[..., m]
-            Of the rows that are of each kind, summing to 1.
-        n : int
-            Rows, at least 1.
-        """
+        """Return the moments of n rows of m kinds: terms f64[..., m, 8], shares f64[..., m]."""
         weighed = terms * share[..., None]
         third, fourth = [], []
         for own in (slice(0, 4), slice(4, 8)):
@@ -147,17 +130,11 @@ def row_terms(
 ) -> npt.NDArray[np.float64]:
     """Return the terms f64[..., 8] of rows.
 
-    Parameters
-    ----------
-    weights : f64[..., k]
-        Weight of the row in each category of the protected attribute, such as its debiased
-        indicator.
-    predicted : int8[...] or int8[..., k] of {0, 1}
-        The prediction, or the one made for each category that the answer may be.
-    groups : pair of sequences of int
-        Codes of the unprivileged and of the privileged group.
-    positive, negative : f64[...]
-        y and 1 - y, or weights with those expectations; both 0 where the target has no answer.
+    `weights` f64[..., k] are those of the row in each category of the protected attribute, such as
+    its debiased indicator; `predicted` is 0 or 1, or has one for each category that the answer may
+    be; `groups` have the codes of the unprivileged and of the privileged one. `positive` and
+    `negative` are y and 1 - y, or weights with those expectations; both 0 where the target has no
+    answer.
     """
     each = predicted if predicted.ndim == weights.ndim else predicted[..., None]
     chosen = weights * each
@@ -175,16 +152,7 @@ def row_terms_of_cells(
     predicted: npt.NDArray[np.int8],
     groups: tuple[Sequence[int], Sequence[int]],
 ) -> npt.NDArray[np.float64]:
-    """Return the terms f64[..., 8] of rows whose group and label are in one block.
-
-    Parameters
-    ----------
-    cells : f64[..., k, 2]
-        Weight of the row in each category of the protected attribute with a positive, and with a
-        negative label.
-    predicted, groups
-        See :func:`row_terms`.
-    """
+    """Return terms f64[..., 8] by weights f64[..., k, 2] in cells of positive, negative labels."""
     each = predicted if predicted.ndim == cells.ndim - 1 else predicted[..., None]
     chosen = cells * each[..., None]
     parts = [part[..., list(codes), :].sum(axis=-2) for codes in groups for part in (cells, chosen)]
@@ -194,15 +162,7 @@ def row_terms_of_cells(
 def weights(
     indicators: npt.NDArray[np.uint8], channel: Channel, shares: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return D_v - c_v T, f64[..., k]: its expectation given the truth is the one-hot truth.
-
-    Parameters
-    ----------
-    indicators : uint8[..., k]
-        Support of each record.
-    shares : f64[..., k]
-        The constants c.
-    """
+    """Return D_v - c_v T, f64[..., k]: its expectation given the truth is the one-hot truth."""
     debiased = channel.debias(indicators)
     if not shares.any():
         return debiased

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.moments import RATE_TERMS
 from hushpoll_analysis.estimates.influence import QUOTED_SHARE
 from hushpoll_analysis.estimates.weight_law import weights_of_supports
-from hushpoll_analysis.metrics.intervals import largest_limits
+from hushpoll_analysis.metrics import largest_limits
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -48,24 +48,17 @@ SMALLEST_STEP = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Poisoned:
-    """What the genuine reports alone may have given.
-
-    Attributes
-    ----------
-    fake_share : Fraction
-        Of all reports.
-    lowest, highest : float
-        Of the metric; infinite if so many fakes can make up a whole group. A largest difference may
-        not get as low: its differences are each taken at their lowest.
-    turning_share : float or None
-        Share of fakes from which on the audit's conclusion may be their work; see
-        :func:`turning_share`. None where it was not asked for, or there is none.
-    """
+    """What the genuine reports alone may have given."""
 
     fake_share: Fraction
+    """Of all reports."""
     lowest: float
+    """Of the metric; as `highest` infinite if so many fakes can make up a whole group. A largest
+    difference may not get as low: its differences are each taken at their lowest."""
     highest: float
     turning_share: float | None = None
+    """Share of fakes from which on the audit's conclusion may be their work; see
+    :func:`turning_share`. None where it was not asked for, or there is none."""
 
     def to_dict(self) -> JsonMembers:
         """Return the range as JSON: null where there is no bound."""
@@ -87,19 +80,10 @@ def without_fakes(
 ) -> Poisoned:
     """Return what a metric may be without the fakes among the reports.
 
-    Parameters
-    ----------
-    mean : f64[8]
-        Of the audit's terms (:mod:`hushpoll_analysis.auditing.moments`), over all reports.
-    rows : f64[m, 8]
-        Extreme rows of a fake, of :func:`extreme_rows`.
-    metric : str
-        Of `METRICS`.
-    share : Fraction
-        Of the reports that are fake, in [0, 1).
-    answering : Fraction
-        Part of the genuine reports that the audit is of, in (0, 1]: those that answer its
-        questions, where these are in a draw. Every fake does.
+    `mean` f64[8] is of the audit's terms (:mod:`hushpoll_analysis.auditing.moments`), over all
+    reports, and `rows` f64[m, 8] are those of :func:`extreme_rows`; `share` is in [0, 1).
+    `answering`, in (0, 1], is the part of the genuine reports that the audit is of: those that
+    answer its questions, where these are in a draw. Every fake does.
     """
     compared = METRICS[metric]
     fakes = float(share / (share + (1 - share) * answering))
@@ -130,20 +114,9 @@ def turning_share(
     of fakes can do, a larger one can do too, because the mean of all reports is itself one of the
     means that fakes can have.
 
-    Parameters
-    ----------
-    mean, rows, metric
-        See :func:`without_fakes`.
-    value, lower, upper : float
-        The audit's estimate and its set.
-    answering
-        See :func:`without_fakes`.
-
-    Returns
-    -------
-    float or None
-        In (0, 0.5], to four digits, rounded down; None if more than half of the reports would have
-        to be fake, if the set is unbounded, or for a largest difference whose set holds 0.
+    It is in (0, 0.5], to four digits, rounded down; None if more than half of the reports would
+    have to be fake, if the set is unbounded, or for a largest difference whose set holds 0. The
+    other parameters are those of :func:`without_fakes`.
     """
     compared, fair = METRICS[metric], METRICS[metric].fair
     if not np.isfinite([value, lower, upper]).all():
@@ -200,15 +173,11 @@ def extreme_rows(
 ) -> Array:
     """Return rows f64[m, 8] whose convex hull holds the terms of every fake.
 
-    Parameters
-    ----------
-    groups, labels : tuple
-        Of the protected attribute and of the target: its protocol, the number of categories of the
-        unprivileged and the privileged group, or of the negative and the positive answers, and of
-        all others if there are others, and the estimated share of each. Without labels every row
-        counts as negative.
-    each_value : bool
-        Whether a row has a prediction for each category, so that the groups' differ.
+    `groups` and `labels` have the protocol of the protected attribute and of the target, the number
+    of categories of the unprivileged and the privileged group, or of the negative and the positive
+    answers, and of all others if there are others, and the estimated share of each. Without labels
+    every row counts as negative. With `each_value` a row has a prediction for each category, so
+    that the groups' differ.
     """
     weight = _extreme_weights(*groups)[:, :2]
     label = np.array([[1.0, 0.0]]) if labels is None else _extreme_weights(*labels)[:, :2]
@@ -226,14 +195,9 @@ def extreme_rows_of_cells(
 ) -> Array:
     """Return rows f64[m, 8] whose convex hull holds the terms of every fake, of one block.
 
-    Parameters
-    ----------
-    cells : tuple
-        Of the block that has the protected attribute and the target: its protocol, how many
-        combinations the unprivileged group has with a negative and with a positive label, then the
-        privileged group, and of all others if there are others, and the estimated share of each.
-    each_value
-        See :func:`extreme_rows`.
+    `cells` have the protocol of the block that has the protected attribute and the target, how many
+    combinations the unprivileged group has with a negative and with a positive label, then the
+    privileged group, and of all others if there are others, and the estimated share of each.
     """
     weight = _extreme_weights(*cells)[:, :4]
     least, most = _parts(*cells)

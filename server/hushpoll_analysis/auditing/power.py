@@ -40,34 +40,20 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class AuditAssumptions:
-    """What the audit's power is computed for.
-
-    Attributes
-    ----------
-    gap : float
-        True size of the difference that is looked for, in (0, 1); for SPD, P_1 - P_0, and DI is
-        then positive/(positive + gap).
-    positive : float
-        P_0, share predicted positive in the unprivileged group, in [0, 1 - gap].
-    unprivileged : float
-        Share of the respondents in the unprivileged group, in (0, 1); the rest is privileged.
-    base : float
-        Share with a positive label, in either group, in (0, 1).
-    recall : float or None
-        TPR_0, in [0, 1 - gap]; None takes the one at which TPR_0 - FPR_0 is 0.4, or less where the
-        rates would leave [0, 1].
-
-    Raises
-    ------
-    InvalidParameter
-        If one is outside its interval, or they contradict each other.
-    """
+    """What the audit's power is computed for; refuses what contradicts itself."""
 
     gap: float = 0.1
+    """True size of the difference that is looked for, in (0, 1); for SPD, P_1 - P_0, and DI is then
+    positive/(positive + gap)."""
     positive: float = 0.3
+    """P_0, share predicted positive in the unprivileged group, in [0, 1 - gap]."""
     unprivileged: float = 0.5
+    """Share of the respondents in the unprivileged group, in (0, 1); the rest is privileged."""
     base: float = 0.3
+    """Share with a positive label, in either group, in (0, 1)."""
     recall: float | None = None
+    """TPR_0, in [0, 1 - gap]; None takes the one at which TPR_0 - FPR_0 is 0.4, or less where the
+    rates would leave [0, 1]."""
 
     def __post_init__(self) -> None:
         if not 0 < self.gap < 1 or not 0 <= self.positive <= 1 - self.gap:
@@ -105,15 +91,7 @@ class AuditAssumptions:
         return (self.positive - self.base * self.true_positive) / (1 - self.base)
 
     def with_gap(self, gap: float, metric: str) -> Array | None:
-        """Return the population with another gap, f64[2, 2, 2]; None where there is no room for it.
-
-        Parameters
-        ----------
-        gap : float
-            In (0, 1).
-        metric : str
-            Of `METRICS`.
-        """
+        """Return the population with another gap, f64[2, 2, 2]; None if there is no room for it."""
         if self.positive > 1 - gap:
             return None
         rates = () if self.recall is None else (self.recall, self.false_positive)
@@ -122,13 +100,7 @@ class AuditAssumptions:
         )
 
     def population(self, metric: str) -> Array | None:
-        """Return the shares by group, label and prediction, f64[2, 2, 2]; None if there are none.
-
-        Parameters
-        ----------
-        metric : str
-            Of `METRICS`: whose gap it is that the population has.
-        """
+        """Return the shares by group, label and prediction, f64[2, 2, 2]; None without any."""
         # by label: negative, positive
         own = np.array([self.false_positive, self.true_positive])
         step = self.gap * np.array(METRICS[metric].rates[0].step(self.base, self.positive))
@@ -157,20 +129,8 @@ def audit_powers(
     Respondents are spread over the groups' categories; nobody is in neither group, and everybody
     has a label. Of questions in a draw it is an audit of those who answer both.
 
-    Parameters
-    ----------
-    published : Published
-        With a protected attribute. Without a target that has a positive category, metrics that use
-        labels are None.
-    n : int
-        Respondents, at least 1.
-    given : AuditAssumptions
-        About the population; a metric whose gap it has no room for is None.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1, there is no protected attribute, or nobody answers both it and the target.
+    Without a target that has a positive category, metrics that use labels are None, as is one whose
+    gap the population has no room for. It refuses a survey of which nobody answers both.
     """
     published, n = of_respondents(published, audited(published), n, field="draws")
     target = published.target
@@ -202,19 +162,13 @@ PRECISION: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What surveys of this n, epsilon and shares can say of a metric.
-
-    Attributes
-    ----------
-    concludes : float
-        Share of them that conclude, if there is no disparity.
-    smallest_detectable : float or None
-        Smallest true difference of the two rates that is found with power `POWER`, for a ratio the
-        ratio that this difference makes; None if not even the largest is found so often.
-    """
+    """What surveys of this n, epsilon and shares can say of a metric."""
 
     concludes: float
+    """Share of them that conclude, if there is no disparity."""
     smallest_detectable: float | None
+    """Smallest true difference of the two rates that is found with power `POWER`, for a ratio the
+    ratio that this difference makes; None if not even the largest is found so often."""
 
 
 def outlooks(
@@ -227,24 +181,8 @@ def outlooks(
 ) -> Mapping[str, Outlook | None]:
     """Return the outlook of each metric; None where the shares leave no room for a disparity.
 
-    Parameters
-    ----------
-    published : Published
-        With a protected attribute. Without a target that has a positive category, metrics that use
-        labels are None.
-    n : int
-        Respondents, at least 1.
-    given : AuditAssumptions
-        About the population; its gap plays no part.
-    confidence : float
-        Of the audit's sets.
-    outside : float
-        Share of the respondents who are in neither group, in [0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1, or there is no protected attribute.
+    Without a target that has a positive category, metrics that use labels are None. The gap of
+    `given` plays no part; `outside`, in [0, 1), is the share in neither group.
     """
     target = published.target
     labelled = target is not None and target.positive is not None
@@ -295,20 +233,7 @@ def smallest_gap(
     confidence: float,
     outside: float = 0.0,
 ) -> float | None:
-    """Return the smallest true difference of a metric's rates that is found with power `POWER`.
-
-    Parameters
-    ----------
-    published, n, given, confidence, outside
-        See :func:`outlooks`.
-    metric : str
-        Of `METRICS`.
-
-    Returns
-    -------
-    float or None
-        To 5 %; None if not even the largest for which there is room is found so often.
-    """
+    """Return the smallest true difference of rates that is found with `POWER`, to 5 %, or None."""
     ends = _gaps(given, metric)
     if ends is None:
         return None

@@ -50,12 +50,8 @@ class AuditPredictions:
 def check(published: Published, n: int, predictions: AuditPredictions) -> npt.NDArray[np.int8]:
     """Refuse predictions from which an audit would be biased; return them as int8.
 
-    Raises
-    ------
-    InvalidParameter
-        If the model saw the rows; if the target, or the same record of the protected attribute that
-        weights are made from, is an input, by itself or by another question of its block; or for a
-        wrong shape, value, name or origin.
+    It refuses a model that saw the rows, and one that takes the target or the same record of the
+    protected attribute that weights are made from, by itself or by another question of its block.
     """
     protected = protected_of(published)
     _check_origin(predictions.origin)
@@ -101,13 +97,7 @@ def setting(published: Published, predictions: AuditPredictions) -> str:
 
 
 def protected_of(published: Published) -> PublishedAttribute:
-    """Return the protected attribute.
-
-    Raises
-    ------
-    InvalidParameter
-        If the survey declares none.
-    """
+    """Return the protected attribute; refuses a survey that declares none."""
     if published.protected is None:
         raise InvalidParameter(
             f"the survey {published.name} declares no protected attribute, so there are no groups "

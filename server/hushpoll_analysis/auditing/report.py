@@ -22,26 +22,18 @@ Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
 
 @dataclass(frozen=True, slots=True)
 class Compared(Interval):
-    """A metric, with what follows from its set.
-
-    Attributes
-    ----------
-    conclusion : str
-        ``disparity`` if the set leaves out the fair value; ``cannot conclude`` if it is unbounded,
-        or all that the metric can be; ``no disparity found`` otherwise.
-    outlook : Outlook or None
-        What a survey of this size could say; None where the shares leave no room for a disparity.
-    poisoning : Poisoned or None
-        What the value may be without fake reports; None if the value is nan.
-    p_value : float or None
-        Smallest level at which the set leaves out the fair value, at least 0.001; None if it was
-        not asked for.
-    """
+    """A metric, with what follows from its set."""
 
     conclusion: Conclusion
+    """``disparity`` if the set leaves out the fair value; ``cannot conclude`` if it is unbounded,
+    or all that the metric can be; ``no disparity found`` otherwise."""
     outlook: Outlook | None = None
+    """What a survey of this size could say; None where the shares leave no room for a disparity."""
     poisoning: Poisoned | None = None
+    """What the value may be without fake reports; None if the value is nan."""
     p_value: float | None = None
+    """Smallest level at which the set leaves out the fair value, at least 0.001; None if it was not
+    asked for."""
 
     def to_dict(self) -> JsonMembers:
         """Return the metric as JSON."""

@@ -19,7 +19,7 @@ rule that leaves out surveys by their estimates of W keeps the lucky ones instea
 intervals do not cover: docs/explanation/fairness-without-the-attribute.md.
 
 The set of the largest of several differences follows from the sets of each, at a level at which
-they hold at once (:mod:`hushpoll_analysis.metrics.intervals`).
+they hold at once (:mod:`hushpoll_analysis.metrics`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import ConfidenceSet, GroupRate, product, quantile
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
-from hushpoll_analysis.metrics.intervals import largest_limits, level_of_each
+from hushpoll_analysis.metrics import largest_limits, level_of_each
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
 
@@ -51,15 +51,7 @@ Array = npt.NDArray[np.float64]
 
 
 def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceSet:
-    """Return a metric of :data:`hushpoll_shared.group_metrics.METRICS` with its confidence set.
-
-    The standard error of a largest difference is that of the difference which is the largest.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is not in (0, `LARGEST_CONFIDENCE`].
-    """
+    """Return a metric with its set; the error is that of the difference which is the largest."""
     parts = [_set_of(region) for region in _regions(moments, name, confidence)]
     if not METRICS[name].is_largest:
         return parts[0]
@@ -78,13 +70,7 @@ def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceS
 
 
 def found_disparate(moments: Moments, name: str, *, confidence: float) -> npt.NDArray[np.bool_]:
-    """Return what :func:`disparate` says of :func:`metric_set`, bool[...], from one end of the set.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`metric_set`.
-    """
+    """Return what :func:`disparate` says of :func:`metric_set`, bool[...], from one end of it."""
     metric, decided, bounded = METRICS[name], [], []
     for region in _regions(moments, name, confidence):
         above = region.value > metric.fair
@@ -122,10 +108,7 @@ def p_value(moments: Moments, name: str) -> float:
 
 
 def conclusive(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
-    """Return whether a set of a metric is bounded, and not all that the metric can be, bool[...].
-
-    This is what "cannot conclude" means, and nothing else is.
-    """
+    """Return whether a set is bounded, and not all that the metric can be: "cannot conclude"."""
     least, most = METRICS[name].range
     bounded = np.isfinite(estimated.lower) & np.isfinite(estimated.upper)
     return np.asarray(bounded & ~((estimated.lower <= least) & (estimated.upper >= most)))
@@ -223,15 +206,7 @@ class _Region:
         return np.where(r1 > 0, r0 / np.where(r1 > 0, r1, 1.0), np.nan)
 
     def largest(self, sign: int | npt.NDArray[np.int64]) -> Array:
-        """Return the largest value of the metric times a sign, f64[...].
-
-        It is infinite if a ratio has no upper bound, and -infinite if no ratio is defined.
-
-        Parameters
-        ----------
-        sign : int or int64[...]
-            1 or -1.
-        """
+        """Return the largest metric times a sign, f64[...]; -infinite if no ratio is defined."""
         low_slope, high_slope = self._slopes
         correlation = self._estimated[..., 0]
         # where the extreme is if both rates are normal

@@ -13,10 +13,10 @@ from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.planner import DraftedOption, Outlook, as_drafted, outlook, plan
 from hushpoll_analysis.planning.verdicts import verdicts
-from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_analysis.shuffling import DELTA
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.fairness_options import confidence_option
-from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.model_options import confidence_option
+from hushpoll_shared.cli.out_file import save_table, table_out_option
 from hushpoll_shared.cli.terminal import (
     COLUMNS,
     emit,

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from hushpoll_analysis.cli.records import SINCE, records_command
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
-from hushpoll_shared.cli.given_labels import with_labels
+from hushpoll_shared.cli.category_labels import with_labels
 from hushpoll_shared.cli.statistic_commands import statistic_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import all_queries

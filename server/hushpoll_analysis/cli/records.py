@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from hushpoll_analysis.frames.tabular import Tabular
-from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.query_results import estimated_with_means, in_domain, result_about, result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
-from hushpoll_analysis.results import estimated_with_means, in_domain, result_about, result_of
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.statistic_commands import (
     ESTIMATES,
@@ -28,8 +28,8 @@ from hushpoll_shared.querying.query import Query as AnyQuery
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.option_texts import named_attributes, question_texts
-from hushpoll_shared.tables.guarantee import guarantee
-from hushpoll_shared.tidying.results import tidy_results
+from hushpoll_shared.tables.table_files import guarantee
+from hushpoll_shared.tidying import tidy_results
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SINCE = click.option(

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from hushpoll_analysis.cli.weight_options import weights_of_records
+from hushpoll_analysis.cli.weighting import weights_of_records
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.regression_options import regression_options
+from hushpoll_shared.cli.model_options import regression_options
+from hushpoll_shared.cli.out_file import save_table
 from hushpoll_shared.cli.regression_text import regression_text
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions
-from hushpoll_shared.cli.table_out import save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_pairs
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.cli.records import records_command
-from hushpoll_analysis.cli.weight_options import weights_of_records
 from hushpoll_analysis.frames.parquet_cells import is_parquet, parquet_header, parquet_texts
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.survey_design.design import SurveyDesign
-from hushpoll_analysis.survey_design.estimation import weighted_shares
-from hushpoll_analysis.survey_design.several import weighted_shares_of_several
+from hushpoll_analysis.survey_design.estimation import weighted_shares, weighted_shares_of_several
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
 from hushpoll_shared.reading.text_files import named
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def weights_of_records(command: _Command) -> _Command:
+    """Add the options that give a weight for each record of a file."""
+    column = click.option(
+        "--weight-column",
+        default="weight",
+        show_default=True,
+        help="Its column with the weights.",
+    )
+    file = click.option(
+        "--weights",
+        "weights_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="CSV or Parquet with a row for each record of FILE, in the same order.",
+    )
+    return file(column(command))
+
 
 _FIELD = "weights"
 _NAME_ONE = "name one with --weight-column"
@@ -51,16 +70,7 @@ def weight(
 
 
 def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
-    """Read a column of weights, f64[n], in the order of the rows.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is neither a table of CSV nor Parquet, has no such column, or a row has no
-        number in it.
-    OSError
-        If it cannot be read.
-    """
+    """Read a column of weights, f64[n], in the order of the rows."""
     if is_parquet(path):
         place = column_place(parquet_header(path, _FIELD), column, path, _FIELD, _NAME_ONE)
         batches = parquet_texts(path, _FIELD, [place], _ROWS)

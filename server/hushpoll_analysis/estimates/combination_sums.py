@@ -23,21 +23,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The weights of the sets of a question or of a table.
-
-    Attributes
-    ----------
-    oracle : FrequencyOracle or None
-        The block's; None in clear.
-    shares : f64[k]
-        Of the respondents whose truth is in each set, summing to 1.
-    sizes : f64[k] or None
-        Combinations of each set; None where all have as many.
-    """
+    """The weights of the sets of a question or of a table."""
 
     oracle: FrequencyOracle | None
+    """The block's; None in clear."""
     shares: Array
+    """f64[k], of the respondents whose truth is in each set, summing to 1."""
     sizes: Array | None = None
+    """f64[k], combinations of each set; None where all have as many."""
 
     def products(self, x: Array, y: Array) -> Array:
         """Return E[(sum of x W)(sum of y W)] given that the truth is in each set, f64[k]."""
@@ -77,17 +70,7 @@ class Sums:
 def variance_coefficients(
     oracle: FrequencyOracle, k: int, size: int | None = None
 ) -> tuple[float, float, float]:
-    """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2.
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        The block's.
-    k : int
-        Sets.
-    size : int, optional
-        Combinations of the set; by default all sets have as many.
-    """
+    """Return c0, c1 and c2: n times the variance of the share of a set is c0 + c1 f + c2 f^2."""
     law = WeightLaw.of(oracle)
     size = oracle.k // k if size is None else size
     if law.varies or size == 1:

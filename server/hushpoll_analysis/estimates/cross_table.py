@@ -1,7 +1,7 @@
 """Cross-tables of two attributes, each perturbed or in clear.
 
 Each cell is the unbiased share of the population in both categories; rows and columns sum to the
-estimates of their categories. The maths is in :mod:`hushpoll_analysis.estimates.tables`.
+estimates of their categories. The maths is in :mod:`hushpoll_analysis.estimates.joint`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.influence import Influence, TableInfluence
-from hushpoll_analysis.estimates.tables import estimate_table, influence_on_table
+from hushpoll_analysis.estimates.joint import estimate_table, influence_on_table
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair

@@ -34,57 +34,35 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """The shares of an attribute's categories by one estimator.
-
-    Attributes
-    ----------
-    estimator : str
-        Its name.
-    frequency : f64[k]
-        In code order. Unbiased ones may lie outside [0, 1]; all sum to 1.
-    standard_error, lower, upper : f64[k] or None
-        None where the estimator has no interval.
-    """
+    """The shares of an attribute's categories by one estimator."""
 
     estimator: str
     frequency: Array
+    """f64[k] in code order. Unbiased ones may lie outside [0, 1]; all sum to 1."""
     standard_error: Array | None = None
+    """f64[k], as are the limits; None where the estimator has no interval."""
     lower: Array | None = None
     upper: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeData:
-    """What an estimator works on.
-
-    Attributes
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    support : int64[k]
-        Records that support each category; see :meth:`~hushpoll_analysis.records.counts.Counts.of`.
-    n : int
-        Records, at least 1.
-    confidence : float
-        Of the intervals, in (0, 1).
-    records : Records or None
-        The records themselves, for an estimator that needs them.
-    block : Block or None
-        The block, of a question that is randomised with others.
-    of_block : int64[K] or None
-        The support of its combinations.
-    drawn : Draw or None
-        The draw that it is in, of whose blocks those behind these counts answered this one.
-    """
+    """What an estimator works on."""
 
     attribute: PublishedAttribute
     support: npt.NDArray[np.int64]
+    """int64[k]; see :meth:`~hushpoll_analysis.records.counts.Counts.of`."""
     n: int
     confidence: float
+    """Of the intervals, in (0, 1)."""
     records: Records | None = None
+    """The records themselves, for an estimator that needs them."""
     block: Block | None = None
+    """Of a question that is randomised with others."""
     of_block: npt.NDArray[np.int64] | None = None
+    """int64[K], the support of its combinations."""
     drawn: Draw | None = None
+    """The draw that it is in, of whose blocks those behind these counts answered this one."""
 
 
 def unbiased(data: AttributeData) -> Estimate:
@@ -98,18 +76,12 @@ def unbiased(data: AttributeData) -> Estimate:
 
 
 def projected(data: AttributeData) -> Estimate:
-    """Return the nearest distribution to the unbiased estimate in Euclidean distance.
-
-    Of a question in a block with others it is nearest to the question's own estimate.
-    """
+    """Return the distribution nearest to the question's own unbiased estimate (Euclidean)."""
     return Estimate("projected", project_simplex(unbiased(data).frequency))
 
 
 def likelihood(data: AttributeData) -> Estimate:
-    """Return the maximum likelihood estimate; of an attribute in clear the shares counted.
-
-    Of a question in a block with others it is that of the block, summed.
-    """
+    """Return the maximum likelihood estimate, of a question in a block the block's, summed."""
     oracle = data.attribute.oracle
     if oracle is None:
         return Estimate("likelihood", data.support / data.n)
@@ -126,10 +98,7 @@ def likelihood(data: AttributeData) -> Estimate:
 
 
 def empirical_bayes(data: AttributeData) -> Estimate:
-    """Return the shrunk estimate, whose strength the counts alone choose.
-
-    Of a question in a block with others it is that of the block, summed.
-    """
+    """Return the shrunk estimate, whose strength the counts alone choose, of a block summed."""
     channel = Channel.of(data.attribute.oracle)
     support = data.support if data.of_block is None else data.of_block
     return Estimate("shrunk", _of_question(data, shrunk(support, data.n, p=channel.p, q=channel.q)))
@@ -156,13 +125,7 @@ ESTIMATORS: Final[Mapping[str, Callable[[AttributeData], Estimate]]] = MappingPr
 
 
 def terms_of(name: str) -> EstimatorTerms:
-    """Return what is said of an estimator.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is none of this name.
-    """
+    """Return what is said of an estimator; refuses another name."""
     if name not in ESTIMATORS:
         raise InvalidParameter(
             f"estimator is {name!r}; it must be one of {', '.join(ESTIMATORS)}", field="estimator"

@@ -37,7 +37,7 @@ from hushpoll_shared.queries.answered_shares import AnsweredAttribute
 from hushpoll_shared.queries.estimates import AttributeEstimates as AttributeRow
 from hushpoll_shared.queries.estimates import EstimatedShares, OptionOf
 from hushpoll_shared.queries.estimates import Estimates as Query
-from hushpoll_shared.queries.parts.rows import CategoryEstimate, SummaryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate, SummaryEstimate
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -311,12 +311,7 @@ def _data(
 def _judged(found: Estimates, published: Published, reports: int) -> Estimates:
     """Return estimates with their verdict, which is that on unbiased ones: others have no interval.
 
-    Parameters
-    ----------
-    found : Estimates
-        Of attributes of the survey.
-    reports : int
-        Behind them; of a question of a draw so many are taken to answer as do on average.
+    Of a question of a draw as many reports are taken to answer as do on average.
     """
     confidence, names = found[0].confidence, tuple(one.name for one in found)
 
@@ -336,13 +331,7 @@ def _judged(found: Estimates, published: Published, reports: int) -> Estimates:
 
 
 def require_rows(n: int) -> None:
-    """Refuse to estimate from nothing.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is 0.
-    """
+    """Refuse to estimate from nothing."""
     if n == 0:
         raise InvalidParameter(
             "there are 0 records, and an estimate needs at least 1; wait for reports to arrive",

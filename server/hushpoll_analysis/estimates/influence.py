@@ -43,7 +43,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.queries.parts.rows import Poisoning
+from hushpoll_shared.queries.parts import Poisoning
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -55,24 +55,17 @@ QUOTED_SHARE = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What one fake report counts as in the estimate of a category, or of several together.
-
-    Attributes
-    ----------
-    corners : tuple of (Fraction, Fraction)
-        D and T of the records that are extreme; one of them is the best of every attack.
-    base, slope : Fraction
-        c = base + slope f, the share of the excess of categories of frequency f.
-    drawn : Fraction
-        Of a question in a draw, how many respondents there are for one who answers it, d/s; else 1.
-        All else is about those who answer: a fake always does, so that it counts as `drawn` times
-        as much among all reports.
-    """
+    """What one fake report counts as in the estimate of a category, or of several together."""
 
     corners: tuple[tuple[Fraction, Fraction], ...]
+    """D and T of the records that are extreme; one of them is the best of every attack."""
     base: Fraction
+    """With `slope`: c = base + slope f, the share of the excess of categories of frequency f."""
     slope: Fraction
     drawn: Fraction = Fraction(1)
+    """Of a question in a draw, how many respondents there are for one who answers it, d/s; else 1.
+    All else is about those who answer: a fake always does, so that it counts as `drawn` times as
+    much among all reports."""
 
     def weights(self, frequency: float | Fraction) -> tuple[Fraction, Fraction]:
         """Return the least and the most that a fake counts as, at a frequency of the estimate."""
@@ -98,28 +91,11 @@ class Influence:
         frequency: float | Fraction,
         excess: float | Fraction = 0,
     ) -> tuple[Fraction, Fraction]:
-        """Return by how much fakes can lower and raise an estimate.
+        """Return by how much fakes can lower, at most 0, and raise, at least 0, an estimate: exact.
 
-        Parameters
-        ----------
-        fakes : int
-            Reports of the attacker, at least 0.
-        genuine : int
-            Reports of honest devices, at least 1.
-        frequency : float or Fraction
-            What the genuine reports alone give, unbiased; may lie outside [0, 1].
-        excess : float or Fraction
-            Mean of T over the genuine reports; 0 is its expectation.
-
-        Returns
-        -------
-        (Fraction, Fraction)
-            The largest fall, at most 0, and the largest rise, at least 0: exact.
-
-        Raises
-        ------
-        InvalidParameter
-            For a number out of bounds.
+        `frequency` is what the genuine reports alone give, unbiased, which may lie outside [0, 1],
+        and `excess` the mean of T over them; 0 is its expectation. It refuses less than one genuine
+        report.
         """
         _check(fakes, genuine)
         share, alone = Fraction(fakes, fakes + genuine), Fraction(frequency)
@@ -143,24 +119,9 @@ class Influence:
     ) -> tuple[float, float]:
         """Return what the genuine reports alone may have given, if this share of all is fake.
 
-        Parameters
-        ----------
-        frequency : float
-            The estimate from all reports.
-        share : Fraction
-            Of the reports that are fake, in [0, 1).
-        excess : float or Fraction
-            Mean of T over all reports.
-
-        Returns
-        -------
-        (float, float)
-            Smallest and largest. Every value between them is what some fakes would hide.
-
-        Raises
-        ------
-        InvalidParameter
-            If the share is outside [0, 1), or so large that nothing is known.
+        Every value between the smallest and the largest is what some fakes would hide. `excess` is
+        the mean of T over all reports. It refuses a share outside [0, 1), or so large that nothing
+        is known.
         """
         if not 0 <= share < 1:
             raise InvalidParameter(
@@ -206,18 +167,13 @@ class TableInfluence:
     A fake's product of weights is bilinear, so its extremes are products of the extremes of both
     attributes. The constants c are those of the table; that fakes move them too is of the second
     order in their share.
-
-    Attributes
-    ----------
-    up, down : Fraction
-        The most and the least, over all cells of the table.
-    drawn : Fraction
-        How many respondents there are for one who answers both questions; see :class:`Influence`.
     """
 
     up: Fraction
+    """The most, over all cells of the table; `down` is the least."""
     down: Fraction
     drawn: Fraction = Fraction(1)
+    """How many respondents there are for one who answers both questions; see :class:`Influence`."""
 
     def to_dict(self) -> JsonMembers:
         """Return the row as JSON."""
@@ -247,15 +203,7 @@ def table_influence(
     second: Influence,
     frequencies: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
 ) -> TableInfluence:
-    """Return what one fake report can count as in the cells of a cross-table.
-
-    Parameters
-    ----------
-    first, second : Influence
-        Of one fake in a category of either attribute; they are in different blocks.
-    frequencies : (f64[k1], f64[k2])
-        The estimates of both attributes, which the constants c are of.
-    """
+    """Return what one fake report can count as in a cell of two questions of different blocks."""
     ends = [_ends(fake, shares) for fake, shares in zip((first, second), frequencies, strict=True)]
     products = [weight * other for weight, other in product(*ends)]
     return TableInfluence(max(products), min(products))
@@ -272,21 +220,9 @@ def _ends(fake: Influence, frequencies: npt.NDArray[np.float64]) -> Sequence[Fra
 def influence(
     oracle: FrequencyOracle | None, *, k: int | None = None, targets: int = 1
 ) -> Influence:
-    """Return what one fake report can count as.
+    """Return what one fake report can count as; refuses targets outside [1, k].
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        The protocol; None for an attribute in clear.
-    k : int, optional
-        Domain size of an attribute in clear; needed only for more than one target.
-    targets : int
-        Categories whose estimates are added up, in [1, k].
-
-    Raises
-    ------
-    InvalidParameter
-        If targets is outside its interval.
+    Estimates of so many categories (`targets`) are added up; above one, k is needed in clear.
     """
     size = oracle.k if oracle is not None else k or 2
     if not 1 <= targets <= size:

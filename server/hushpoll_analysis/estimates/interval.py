@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hushpoll_shared.queries.parts.rows import Bound, BoundedEstimate
+from hushpoll_shared.queries.parts import Bound, BoundedEstimate
 from hushpoll_shared.spelling.json_values import JsonMembers
 
 

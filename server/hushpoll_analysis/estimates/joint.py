@@ -13,26 +13,42 @@ function of the joint frequency f, minus f^2; the third moments follow in the sa
 is the score interval with both (:mod:`hushpoll_protocols.estimation.score`), at the marginal
 estimates. The standard error includes the draw of the respondents from their population and the
 noise of their records.
+
+In one block that product would be biased, as one record answers both: there a cell is a set of the
+block's combinations, and has the estimate of a set
+(:mod:`hushpoll_protocols.estimation.marginals`). A cell without a combination, such as an answer to
+a question that was not asked, has the share 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.influence import (
+    Influence,
+    TableInfluence,
+    influence,
+    influence_of,
+    table_influence,
+)
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.estimation.frequencies import (
     Estimator,
     debiased_mean,
     debiased_sets,
+    estimate,
     normal_quantile,
 )
 from hushpoll_protocols.estimation.marginals import AnyLaw, Marginal, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import WeightLaw
+from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.randomization.blocks import Block
 
 Array = npt.NDArray[np.float64]
 
@@ -42,51 +58,34 @@ CELLS_AT_A_TIME = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class JointEstimate:
-    """Shares of the population in each pair of categories.
-
-    Attributes
-    ----------
-    frequency, standard_error, lower, upper : f64[k1, k2]
-        Unbiased, so a frequency may fall outside [0, 1].
-    first, second : f64[k1], f64[k2]
-        The estimates of each attribute alone, to which the lines and the columns sum.
-    """
+    """Shares of the population in each pair of categories."""
 
     frequency: npt.NDArray[np.float64]
+    """f64[k1, k2]. Unbiased, so it may fall outside [0, 1]."""
     standard_error: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     first: npt.NDArray[np.float64]
+    """f64[k1], the estimates of one attribute alone, to which the lines sum."""
     second: npt.NDArray[np.float64]
+    """f64[k2], to which the columns sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two attributes.
-
-    Attributes
-    ----------
-    channel : Channel
-        Law of an indicator.
-    law : WeightLaw
-        Law of the weights.
-    most : int
-        Combinations with one category that a record can support; 1 but in a block with others.
-    sets : UnevenSets or None
-        Where its categories are sets of combinations of different sizes.
-    """
+    """One of the two attributes."""
 
     channel: Channel
+    """Law of an indicator."""
     law: WeightLaw
     most: int = 1
+    """Combinations with one category that a record can support; 1 but in a block with others."""
     sets: UnevenSets | None = None
+    """Where its categories are sets of combinations of different sizes."""
 
     @classmethod
     def of(cls, oracle: AnyLaw | None, *, estimator: Estimator = "weighted") -> Side:
-        """Return the side of an attribute with this protocol, or this part of a block's.
-
-        None is an attribute in clear.
-        """
+        """Return the side of an attribute with this protocol, or a block's part; None in clear."""
         if oracle is None or estimator == "weighted":
             law = WeightLaw.of(oracle)
         else:
@@ -104,15 +103,7 @@ class Side:
 def estimate_joint(
     counts: JointCounts, first: Side, second: Side, *, confidence: float
 ) -> JointEstimate:
-    """Estimate the joint frequencies with standard errors and intervals.
-
-    With both attributes in clear the interval is Wilson's.
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
-    """
+    """Estimate joint frequencies with errors and intervals; Wilson's if both are in clear."""
     z = normal_quantile(confidence)
     raw1, raw2 = (
         debiased_means(counts.first, counts.n, first),
@@ -253,3 +244,46 @@ def _product_moments(
     """
     (m1, e1), (m2, e2) = first, second
     return f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2, (m1 - e1) * (m2 - e2)
+
+
+def common_block(published: Published, a: str, b: str) -> Block | None:
+    """Return the block that both questions are in, or None."""
+    block = published.block_of(a)
+    return block if block is not None and block is published.block_of(b) else None
+
+
+def estimate_table(
+    published: Published, counts: JointCounts, a: str, b: str, *, confidence: float
+) -> JointEstimate:
+    """Estimate the joint frequencies of two different questions, a in rows and b in columns."""
+    block = common_block(published, a, b)
+    if block is None:
+        first, second = (Side.of(law_of(published.attribute(name))) for name in (a, b))
+        return estimate_joint(counts, first, second, confidence=confidence)
+    sizes, law = cells_of(block, [a, b])
+    cells = estimate(law, counts.both[sizes > 0], counts.n, confidence=confidence)
+    # nobody can be in a cell that no combination is in
+    frequency, error, lower, upper = (np.zeros(counts.both.shape) for _ in range(4))
+    for part, found in (
+        (frequency, cells.frequency),
+        (error, cells.standard_error),
+        (lower, cells.lower),
+        (upper, cells.upper),
+    ):
+        part[sizes > 0] = found
+    return JointEstimate(
+        frequency, error, lower, upper, frequency.sum(axis=1), frequency.sum(axis=0)
+    )
+
+
+def influence_on_table(
+    published: Published, a: str, b: str, joint: JointEstimate
+) -> Influence | TableInfluence:
+    """Return what one fake report can count as in a cell of the table of two questions."""
+    block = common_block(published, a, b)
+    drawn = 1 / published.share_answering([a, b])
+    if block is not None:
+        alone = influence(block.oracle, targets=int(cells_of(block, [a, b])[0].max()))
+        return replace(alone, drawn=drawn)
+    first, second = (influence_of(published.attribute(name)) for name in (a, b))
+    return replace(table_influence(first, second, (joint.first, joint.second)), drawn=drawn)

@@ -68,32 +68,13 @@ def width_at(oracle: Law | None, frequency: float, n: int, *, confidence: float)
 
     Its correction for skewness moves the interval more than it stretches it, and is left out.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle, Marginal or None
-        The protocol, or what it says of sets of combinations; None for an attribute in clear.
-    frequency : float
-        In [0, 1].
-    n : int
-        Respondents, at least 1.
-    confidence : float
-        In (0, 1).
+    The frequency is in [0, 1]; no law is in clear.
     """
     return _width(variance_coefficients(oracle), frequency, n, confidence)
 
 
 def widest(attribute: PublishedAttribute, frequency: float, n: int, confidence: float) -> float:
-    """Return the width of the widest interval of an attribute's categories at one frequency.
-
-    They differ where `ask_if` leaves combinations out of the attribute's block.
-
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    frequency, n, confidence
-        See :func:`width_at`.
-    """
+    """Return the width of the widest interval, as `ask_if` leaves combinations of a block out."""
     law = law_of(attribute)
     laws = [law.of_size(size) for size in set(law.sizes)] if isinstance(law, UnevenSets) else [law]
     return max(width_at(one, frequency, n, confidence=confidence) for one in laws)
@@ -102,17 +83,7 @@ def widest(attribute: PublishedAttribute, frequency: float, n: int, confidence: 
 def width_of(
     attribute: PublishedAttribute, code: int, frequency: float, n: int, confidence: float
 ) -> float:
-    """Return the width of the interval of one of an attribute's categories at a frequency.
-
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    code : int
-        Of the category.
-    frequency, n, confidence
-        See :func:`width_at`.
-    """
+    """Return the width of the interval of one of an attribute's categories at a frequency."""
     law = law_of(attribute)
     of_one = law.of_size(law.sizes[code]) if isinstance(law, UnevenSets) else law
     return width_at(of_one, frequency, n, confidence=confidence)

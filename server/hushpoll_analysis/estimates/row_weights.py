@@ -26,40 +26,23 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RowWeights:
-    """The weights of records in the categories of one attribute, or in cells of one block.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The attribute, or the questions of the block that the cells are made of.
-    law : FrequencyOracle, Marginal, UnevenSets or None
-        Of the categories or cells; None in clear.
-    shares : f64[k] or f64[k1, k2, ...]
-        The constants c, which sum to 1; 0 where every support has one size.
-    possible : bool[k1, k2, ...] or None
-        Which cells a respondent can be in; None for all.
-    """
+    """The weights of records in the categories of one attribute, or in cells of one block."""
 
     names: tuple[str, ...]
+    """The attribute, or the questions of the block that the cells are made of."""
     law: AnyLaw | None
+    """Of the categories or cells; None in clear."""
     shares: Array
+    """f64[k] or f64[k1, k2, ...], the constants c, which sum to 1; 0 where every support has one
+    size."""
     possible: npt.NDArray[np.bool_] | None = None
+    """bool[k1, k2, ...], which cells a respondent can be in; None for all."""
 
     @classmethod
     def of(
         cls, published: Published, names: Sequence[str], support: npt.NDArray[np.int64], n: int
     ) -> RowWeights:
-        """Return those of an attribute, or of several questions of one block.
-
-        Parameters
-        ----------
-        names : sequence of str
-            See above.
-        support : int64[k] or int64[k1, k2, ...]
-            Support counts of the categories or cells.
-        n : int
-            Records behind them, at least 1.
-        """
+        """Return those of an attribute, or of questions of one block, from support counts."""
         block = published.block_of(names[0])
         possible = None
         if len(names) == 1 or block is None:

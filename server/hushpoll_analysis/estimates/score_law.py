@@ -45,29 +45,19 @@ Measure: TypeAlias = tuple[Array, Array, Array, Array]
 
 @dataclass(frozen=True, slots=True)
 class RecordLaw:
-    """The moments of A for one attribute.
-
-    Attributes
-    ----------
-    k : int
-        Domain size, of combinations where the attribute is in a block with others.
-    law : WeightLaw
-        Of the weights.
-    square, cube : tuple of float
-        Where every record supports as many categories: coefficients of E[A^2 | t] and E[A^3 | t].
-    """
+    """The moments of A for one attribute."""
 
     k: int
+    """Domain size, of combinations where the attribute is in a block with others."""
     law: WeightLaw
     square: tuple[float, float]
+    """Where every record supports as many categories: coefficients of E[A^2 | t]; `cube` those of
+    E[A^3 | t]."""
     cube: tuple[float, float, float]
 
     @classmethod
     def of(cls, oracle: FrequencyOracle | None, k: int) -> RecordLaw:
-        """Return the law of a protocol; of an attribute of k categories in clear for None.
-
-        A question in a block has the law of the block, whose domain is larger than its own.
-        """
+        """Return the law of a protocol, a block's for its questions; in clear of k categories."""
         law = WeightLaw.of(oracle)
         if oracle is None:
             return cls(k, law, (0.0, 1.0), (0.0, 0.0, 1.0))
@@ -103,14 +93,9 @@ class RecordLaw:
     ) -> list[tuple[Array, Array]]:
         """Return E[A^2] and E[A^3] over each measure of truths.
 
-        Parameters
-        ----------
-        sums : three f64[...]
-            Of a_v; of a question in a block over its combinations.
-        mean : f64[...]
-            Of a_t over the population, by which the excess is shared.
-        measures : sequence of four f64[...]
-            Each with its own mass.
+        `sums` are three f64[...] of a_v, of a question in a block over its combinations; `mean` is
+        that of a_t over the population, by which the excess is shared. Each measure has its own
+        mass.
         """
         of_one = self._varying if self.law.varies else self._fixed
         return [of_one(sums, mean, measure) for measure in measures]

@@ -34,26 +34,7 @@ def group_share(
     *,
     confidence: float,
 ) -> Interval:
-    """Return the share of the respondents in a set of categories.
-
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    support : int64[k]
-        Its support counts.
-    n : int
-        Records, at least 1.
-    codes : sequence of int
-        The categories, each once; at least one and not all.
-    confidence : float
-        In (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        If confidence is outside (0, 1).
-    """
+    """Return the share of the respondents in a set of categories: at least one and not all."""
     (share,) = shares_of_sets(attribute, support, n, [codes], confidence=confidence)
     return share
 
@@ -66,10 +47,7 @@ def shares_of_sets(
     *,
     confidence: float,
 ) -> list[Interval]:
-    """Return the share of the respondents in each of several sets; see :func:`group_share`.
-
-    Sets of one size have one law, and their limits are searched for together.
-    """
+    """Return the share of each of several sets; limits of sets of a size are found together."""
     return shares_by_law(law_of(attribute), support, n, sets, confidence=confidence)
 
 

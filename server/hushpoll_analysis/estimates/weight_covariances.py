@@ -29,23 +29,15 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class WeightCovariances:
-    """Covariances of two weights of one record.
-
-    Attributes
-    ----------
-    law : WeightLaw
-        Of the protocol.
-    with_truth, between_others : float
-        Cov(D_v, D_w) where v is the truth, and where neither is; of sets of different sizes those
-        of two values.
-    sizes : f64[k] or None
-        Values of each set, where they have different numbers.
-    """
+    """Covariances of two weights of one record."""
 
     law: WeightLaw
     with_truth: float
+    """Cov(D_v, D_w) where v is the truth, and `between_others` where neither is; of sets of
+    different sizes those of two values."""
     between_others: float
     sizes: Array | None = None
+    """f64[k], values of each set, where they have different numbers."""
 
     @classmethod
     def of(cls, oracle: AnyLaw | None) -> WeightCovariances:
@@ -69,13 +61,8 @@ class WeightCovariances:
     ) -> tuple[Array, Array, Array]:
         """Return Cov(W_v, W_w), v != w, where the truth is v, where it is w, and elsewhere.
 
-        Parameters
-        ----------
-        share, other_share : f64[...]
-            The constants c of v and w. Of sets of different sizes `share` has all v: f64[k], or
-            f64[k, 1].
-        other : int
-            Code of w; it plays a part where sets have different sizes.
+        Shares f64[...] are the constants c of v and w. Of sets of different sizes `share` has all
+        v, f64[k] or f64[k, 1], and `other` is the code of w.
         """
         law = self.law
         pairs, match, match_w, elsewhere, elsewhere_w = self._of_pair(np.shape(share), other)
@@ -108,13 +95,7 @@ class WeightCovariances:
         return other * (a + (own - 1) * b), own * (a + (other - 1) * b), own * other * b
 
     def over_population(self, frequency: Array) -> Array:
-        """Return the covariance matrix f64[k, k] of one record's weights.
-
-        Parameters
-        ----------
-        frequency : f64[k]
-            Of the population, at least 0 and summing to 1.
-        """
+        """Return the covariance matrix f64[k, k] of one record's weights at frequencies f64[k]."""
         law = self.law
         own = law.elsewhere + (law.at_match - law.elsewhere) * frequency
         pair = frequency[:, None] + frequency[None, :]

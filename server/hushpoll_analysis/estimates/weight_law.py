@@ -48,16 +48,8 @@ def weight_law(
 ) -> list[tuple[Array, Array]]:
     """Return per true set the weights f64[m, sets] of m records, and their probabilities f64[m].
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        Of the attribute; None in clear.
-    sizes : sequence of int
-        Categories of each set, at least 0; together all categories.
-    shares : sequence of float
-        Of the respondents whose answer is in each set, summing to 1.
-    points : int
-        Of a number of independent draws that has more values, at least 2.
+    `sizes` are the categories of each set, together all; `shares` are of the respondents whose
+    answer is in each set. A number of independent draws with more values gets `points`, at least 2.
     """
     if oracle is None:
         return [(row[None, :], np.ones(1)) for row in np.eye(len(sizes))]
@@ -76,15 +68,7 @@ def weight_law(
 def weights_of_supports(
     oracle: FrequencyOracle, sizes: Sequence[int], shares: Sequence[float], supported: Array
 ) -> Array:
-    """Return W_a f64[..., sets] of records by how many categories of each set they support.
-
-    Parameters
-    ----------
-    oracle, sizes, shares
-        See :func:`weight_law`.
-    supported : f64[..., sets]
-        Numbers of supported categories.
-    """
+    """Return W_a f64[..., sets] of records by how many categories of each set they support."""
     q, gap = float(oracle.q), float(oracle.p - oracle.q)
     size = np.asarray(sizes, dtype=np.float64)
     debiased = (supported - size * q) / gap
@@ -124,17 +108,7 @@ def _independent(sizes: Sequence[int], q: float, points: int) -> Iterator[Point]
 
 
 def binomial_points(size: int, q: float, points: int = POINTS) -> list[tuple[float, float]]:
-    """Return values and chances with the first moments of a binomial number.
-
-    Parameters
-    ----------
-    size : int
-        Trials, at least 0.
-    q : float
-        Chance of each, in [0, 1].
-    points : int
-        m: the first 2m - 1 moments are right; with size + 1 points it is the law.
-    """
+    """Return values and chances with the first 2m - 1 moments of a binomial, for m points."""
     j = np.arange(min(size + 1, points))
     # the recurrence of Krawtchouk's polynomials as a tridiagonal matrix
     matrix = np.diag(q * (size - j) + j * (1 - q))
@@ -173,17 +147,7 @@ def _hypergeometric(draws: float, size: int, total: int) -> list[tuple[float, fl
 def weight_products(
     oracle: FrequencyOracle | None, sizes: Sequence[int], shares: Sequence[float]
 ) -> npt.NDArray[np.float64]:
-    """Return E[W_a W_b] given that the truth is in t, f64[t, a, b].
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        Of the attribute; None in clear.
-    sizes : sequence of int
-        Categories of each of some disjoint sets, at least 1.
-    shares : sequence of float
-        Of the respondents whose truth is in each set, summing to 1.
-    """
+    """Return E[W_a W_b] given that the truth is in t, f64[t, a, b], for disjoint sets."""
     number = len(sizes)
     same = np.eye(number)
     # 1 where truth, a and b are the same set

@@ -36,13 +36,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def parquet_header(path: Path, option: str) -> tuple[str, ...]:
-    """Return the names of a file's columns.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is damaged, or has a column without a name, or two of one name.
-    """
+    """Return the names of a file's columns; refuses one without a name, and two of one name."""
     from pyarrow import ArrowException
 
     try:
@@ -55,22 +49,7 @@ def parquet_header(path: Path, option: str) -> tuple[str, ...]:
 def parquet_texts(
     path: Path, option: str, positions: list[int], rows: int
 ) -> Iterator[list[list[str]]]:
-    """Yield the texts of columns, at most `rows` rows at a time.
-
-    Parameters
-    ----------
-    path, option
-        The file, and what it was given as.
-    positions : list of int
-        Of the columns to read.
-    rows : int
-        At least 1.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is damaged, or a column has no texts, numbers or dates.
-    """
+    """Yield the texts of columns of texts, numbers or dates, at most `rows` rows at a time."""
     from pyarrow import ArrowException
 
     try:

@@ -41,13 +41,7 @@ class Tabular(ABC):
         return table_of(self.statistic_name, self.to_dict())
 
     def to_arrow(self) -> Any:
-        """Return a ``pyarrow.Table``.
-
-        Raises
-        ------
-        MissingExtra
-            Without pyarrow.
-        """
+        """Return a ``pyarrow.Table``."""
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -67,13 +61,7 @@ class Tabular(ABC):
         return frame
 
     def to_polars(self) -> Any:
-        """Return a ``polars.DataFrame``.
-
-        Raises
-        ------
-        MissingExtra
-            Without the extra ``polars``.
-        """
+        """Return a ``polars.DataFrame``."""
         return polars_of(self.to_arrow())
 
 
@@ -96,13 +84,7 @@ class Found(Tabular):
 
 
 def polars_of(table: Any) -> Any:
-    """Return an Arrow table as a ``polars.DataFrame``.
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``polars``.
-    """
+    """Return an Arrow table as a ``polars.DataFrame``."""
     try:
         import polars as pl
     except ImportError as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.answering import answering
@@ -16,12 +16,12 @@ from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords, Source
 from hushpoll_analysis.relations.block_independence import has_rare_cells, law_of_table
+from hushpoll_analysis.relations.chi_square import dependence
 from hushpoll_analysis.relations.independence import (
     IndependenceTest,
     has_rare_answers,
     run_test,
 )
-from hushpoll_analysis.relations.powers import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen
@@ -128,10 +128,7 @@ def dependencies(
 
 
 def _foresee(query: Query, sides: Sequence[Expected]) -> list[Reach]:
-    """Return which dependences the tests will find if one pair alone depends; see `judged`.
-
-    Its p-value must then be at most rate/(m (1 + 1/2 + ... + 1/m)), m being the pairs.
-    """
+    """Return which dependences are found if one pair depends: p <= rate/(m (1 + ... + 1/m))."""
     (side,) = sides
     pairs = check_pairs(side.published, query.rate)
     level = query.rate / (len(pairs) * _harmonic(len(pairs)))
@@ -209,13 +206,7 @@ def _harmonic(pairs: int) -> float:
 def rare_pairs(
     published: Published, counts: PairCounts, rate: float, but: Collection[str] = ()
 ) -> int:
-    """Return how many pairs have so rare answers that tables are drawn for them; it takes no time.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`check_pairs`.
-    """
+    """Return how many pairs have answers so rare that tables are drawn; it takes no time."""
     found = 0
     whole, every = published, counts
     for a, b in check_pairs(whole, rate, but):
@@ -237,13 +228,7 @@ def rare_pairs(
 def check_pairs(
     published: Published, rate: float, but: Collection[str] = ()
 ) -> Sequence[tuple[str, str]]:
-    """Return the pairs that are tested: all of attributes but those that make a domain.
-
-    Raises
-    ------
-    InvalidParameter
-        For a rate outside (0, 0.5], or a survey without a pair.
-    """
+    """Return the pairs that are tested; refuses a rate outside (0, 0.5], and none."""
     if not 0 < rate <= 0.5:
         raise InvalidParameter(
             f"rate is {rate}, outside (0, 0.5]; give the part of false discoveries, such as {RATE}",

@@ -16,18 +16,7 @@ from hushpoll_protocols.errors import InvalidParameter
 
 
 def adjusted(p_values: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Return adjusted p-values f64[m]: a discovery at the rate q is one of at most q.
-
-    Parameters
-    ----------
-    p_values : sequence of float
-        In [0, 1], in any order; may be empty.
-
-    Raises
-    ------
-    InvalidParameter
-        For a value outside [0, 1].
-    """
+    """Return adjusted p-values f64[m]: a discovery at the rate q is one of at most q."""
     values = np.asarray(p_values, np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise InvalidParameter(

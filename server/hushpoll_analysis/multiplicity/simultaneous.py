@@ -54,7 +54,7 @@ from hushpoll_protocols.estimation.frequencies import (
 from hushpoll_protocols.estimation.marginals import AnyLaw, Law, Marginal, UnevenSets
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
-from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether, TogetherAttribute
 from hushpoll_shared.queries.simultaneous_estimates import Simultaneous as Query
 from hushpoll_shared.survey.option_texts import named_attributes
@@ -238,13 +238,7 @@ def _foresee(
 def chosen_attributes(
     published: Published, only: Sequence[str] | None, method: str
 ) -> list[PublishedAttribute]:
-    """Return the attributes by name, in manifest order.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute or method.
-    """
+    """Return the attributes by name, in manifest order; refuses an unknown method."""
     if method not in METHODS:
         raise InvalidParameter(
             f"method is {method!r}; it must be one of {', '.join(METHODS)}", field="method"
@@ -262,12 +256,8 @@ def chosen_attributes(
 def critical_value(covariance: Array, alpha: float) -> float:
     """Return the c that the largest |z_v| exceeds with the chance `alpha`, z normal.
 
-    Parameters
-    ----------
-    covariance : f64[k, k]
-        Of z before it is scaled; categories of variance 0 are left out.
-    alpha : float
-        In (0, 1).
+    The covariance f64[k, k] is that of z before it is scaled; categories of variance 0 are left
+    out.
     """
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     used = deviation > 1e-12 * max(float(deviation.max()), 1e-300)
@@ -337,12 +327,7 @@ def _anytime(oracle: Law | None, support: npt.NDArray[np.int64], n: int, alpha: 
 def sequence_limits(hits: float, n: int, alpha: float) -> tuple[float, float]:
     """Return limits of a chance that hold at all n together.
 
-    Parameters
-    ----------
-    hits, n : float, int
-        0 <= hits <= n, n at least 1; hits is a whole number unless it is an expected one.
-    alpha : float
-        Chance that they ever miss, at most, in (0, 1).
+    They ever miss with a chance of at most `alpha`; hits are a whole number unless expected ones.
     """
     misses = n - hits
     mixture = math.lgamma(1 + hits) + math.lgamma(1 + misses) - math.lgamma(2 + n)

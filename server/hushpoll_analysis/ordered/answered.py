@@ -47,33 +47,20 @@ ASKED = (
 
 @dataclass(frozen=True, slots=True)
 class AnsweredAttribute:
-    """The distribution of an attribute among those who answered, or were asked.
-
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    missing : str
-        Its category of skipped answers; of shares among those asked that of who was not.
-    categories : tuple of str
-        The others, in code order.
-    n : int
-        Records behind it.
-    confidence : float
-        Of each interval.
-    answered : Bounded
-        Share of all people who answered, or were asked.
-    shares : tuple of Bounded
-        Of those, in each category; not projected, so one may fall outside [0, 1].
-    """
+    """The distribution of an attribute among those who answered, or were asked."""
 
     name: str
     missing: str
+    """Category of skipped answers; of shares among those asked that of who was not."""
     categories: tuple[str, ...]
+    """The others, in code order."""
     n: int
+    """Records behind it."""
     confidence: float
     answered: Bounded
+    """Share of all people who answered, or were asked."""
     shares: tuple[Bounded, ...]
+    """Of those, in each category; not projected, so one may fall outside [0, 1]."""
 
     def row(self) -> AttributeRow:
         """Return the shares as a part of a result."""
@@ -209,13 +196,7 @@ def _views(attribute: PublishedAttribute) -> Iterator[PublishedAttribute]:
 def optional_attributes(
     published: Published, names: Sequence[str] | None
 ) -> list[PublishedAttribute]:
-    """Return the attributes that some respondents may not have answered, of all or of those named.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute, one that everybody has answered, or a survey without another.
-    """
+    """Return the attributes, of all or of those named, that some may not have answered."""
     if names is not None:
         for name in names:
             if not has_shares_among(published.attribute(name)):

@@ -28,67 +28,45 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Estimated shares of an attribute's categories within each of some groups.
-
-    Attributes
-    ----------
-    attribute : PublishedAttribute
-        Whose answers they are.
-    n : int
-        Records, at least 1.
-    law : RecordLaw
-        Of the attribute's weights.
-    scale : float, or f64[groups]
-        Factor by which the error of a mean is smaller than that of the law; 1 within groups.
-    shares : f64[k, groups]
-        Of all people, in each category and group; unbiased.
-    overall : f64[k]
-        Of all people, in each category.
-    mass : f64[groups]
-        Of all people, in each group; 1 where nothing is multiplied, since a law is then about all.
-    own, other, own_third, other_third : f64[groups]
-        E[U^2] and E[U^3] of the weight U in a group, of people in the group and of others.
-    group : PublishedAttribute or None
-        Whose categories are the groups; without, the only one has everybody.
-    excess : f64[groups]
-        Of the weight in each group, the part of a record's excess that is taken from it.
-    together : bool
-        Whether answers and groups are in one block.
-    sizes : f64[k, groups] or f64[1, 1]
-        Combinations of the block with each answer, and in each group; 1 of a question alone.
-    """
+    """Estimated shares of an attribute's categories within each of some groups."""
 
     attribute: PublishedAttribute
     n: int
+    """Records, at least 1."""
     law: RecordLaw
+    """Of the attribute's weights."""
     scale: float | Array
+    """Factor, or f64[groups], by which the error of a mean is smaller than that of the law; 1
+    within groups."""
     shares: Array
+    """f64[k, groups], of all people, in each category and group; unbiased."""
     overall: Array
+    """f64[k], of all people, in each category."""
     mass: Array
+    """f64[groups], of all people, in each group; 1 where nothing is multiplied, since a law is then
+    about all."""
     own: Array
+    """f64[groups], E[U^2] of the weight U in a group, of people in the group; `other` of others,
+    and the thirds are E[U^3]."""
     other: Array
     own_third: Array
     other_third: Array
     group: PublishedAttribute | None
+    """Whose categories are the groups; without, the only one has everybody."""
     excess: Array
+    """f64[groups], of the weight in each group, the part of a record's excess that is taken from
+    it."""
     together: bool = False
+    """Whether answers and groups are in one block."""
     sizes: Array = field(default_factory=lambda: np.ones((1, 1)))
+    """f64[k, groups] or f64[1, 1], combinations of the block with each answer, and in each group; 1
+    of a question alone."""
 
     @classmethod
     def alone(
         cls, attribute: PublishedAttribute, support: npt.NDArray[np.int64], n: int
     ) -> Answers:
-        """Return the answers of everybody.
-
-        Parameters
-        ----------
-        attribute : PublishedAttribute
-            Perturbed or in clear.
-        support : int64[k]
-            Its support counts.
-        n : int
-            Records, at least 1.
-        """
+        """Return the answers of everybody."""
         shares, scale = _estimated(law_of(attribute), support, n)
         one, none = np.ones(1), np.zeros(1)
         return cls(
@@ -116,17 +94,7 @@ class Answers:
         counts: JointCounts,
         block: Block | None = None,
     ) -> Answers:
-        """Return the answers within each category of another attribute.
-
-        Parameters
-        ----------
-        attribute, group : PublishedAttribute
-            Different ones, each perturbed or in clear.
-        counts : JointCounts
-            Of `attribute` and of `group`, in this order, of at least one record.
-        block : Block, optional
-            That both are in.
-        """
+        """Return the answers within each category of another attribute; counts have that order."""
         if block is not None:
             return cls._in_block(attribute, group, counts, block)
         first, second = Side.of(law_of(attribute)), Side.of(law_of(group))

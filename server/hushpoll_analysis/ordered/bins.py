@@ -38,21 +38,13 @@ _STEPS: Final = (1, 2, 5)
 
 @dataclass(frozen=True)
 class Bin:
-    """A range of numbers, and the share of those who answered that lies in it.
-
-    Attributes
-    ----------
-    label : str
-        Such as ``20 to 29``, or one number.
-    share : Bounded
-        With its set.
-    low, high : int
-        Its ends, both in it.
-    """
+    """A range of numbers, and the share of those who answered that lies in it."""
 
     label: str
+    """Such as ``20 to 29``, or one number."""
     share: Bounded
     low: int
+    """Its ends, both in it."""
     high: int
 
     @property
@@ -82,17 +74,7 @@ def has_bins(attribute: PublishedAttribute) -> bool:
 
 
 def binned(source: Source, attribute: str, *, confidence: float) -> Bins:
-    """Return the shares of the bins of a question among those who answered it.
-
-    Parameters
-    ----------
-    source : Source
-        Of the records.
-    attribute : str
-        A question of which `has_bins` holds.
-    confidence : float
-        Of each interval, in (0, 1).
-    """
+    """Return the shares of the bins of a question among those who answered it."""
     asked = source.published.attribute(attribute)
     scale = scale_of(asked)
     places = _places(scale)

@@ -49,21 +49,14 @@ _STEPS = 30
 
 @dataclass(frozen=True, slots=True)
 class Quantile(Interval):
-    """A quantile with its set; it has no standard error.
-
-    Attributes
-    ----------
-    q : float
-        In (0, 1).
-    category : str or None
-        That the estimate is in; several of one score are joined by "or". None without a bound.
-    lowest, highest : str or None
-        The first and the last compatible category.
-    """
+    """A quantile with its set; it has no standard error."""
 
     q: float
+    """In (0, 1)."""
     category: str | None
+    """That the estimate is in; several of one score are joined by "or". None without a bound."""
     lowest: str | None
+    """The first and the last compatible category."""
     highest: str | None
 
     def row(self) -> QuantileEstimate:
@@ -88,21 +81,12 @@ class Quantile(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """The estimated distribution function of a scale within each group.
-
-    Attributes
-    ----------
-    answers : Answers
-        The shares.
-    scale : Scale
-        The scores.
-    z : float
-        Normal quantile of the sets.
-    """
+    """The estimated distribution function of a scale within each group."""
 
     answers: Answers
     scale: Scale
     z: float
+    """Normal quantile of the sets."""
 
     def quantiles(self, q: float, interpolation: Interpolation) -> list[Quantile]:
         """Return the q-quantile in each group, q in (0, 1)."""
@@ -191,13 +175,7 @@ class _Cumulated:
 
 
 def check_quantiles(quantiles: tuple[float, ...]) -> None:
-    """Refuse quantiles outside of (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the value.
-    """
+    """Refuse quantiles outside of (0, 1)."""
     for q in quantiles:
         if not 0 < q < 1:
             raise InvalidParameter(
@@ -208,13 +186,7 @@ def check_quantiles(quantiles: tuple[float, ...]) -> None:
 
 
 def check_interpolation(scale: Scale, interpolation: str) -> Interpolation:
-    """Return the name of an interpolation.
-
-    Raises
-    ------
-    InvalidParameter
-        For another name, or ``linear`` where no category is an interval.
-    """
+    """Return the name of an interpolation; refuses ``linear`` where no category is an interval."""
     if interpolation == "none":
         return "none"
     if interpolation != "linear":

@@ -53,44 +53,24 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Means of scores in [low, high] among those who answered; rows are scores, columns groups.
-
-    Attributes
-    ----------
-    answers : Answers
-        Their shares.
-    low, high : float
-        Least and largest score there is.
-    sums : four f64[rows, 1] or f64[rows, groups]
-        Over the categories but the missing one, or their combinations: of 1, of s_v, of its square
-        and of its cube.
-    moments : five f64[rows, groups]
-        Sums of f_v s_v^i over the same categories, i from 0 to 4.
-    overall : four f64[rows, 1]
-        The same over everybody, i from 0 to 3.
-    skewed : bool
-        Whether quantiles are corrected for skewness.
-    """
+    """Means of scores in [low, high] among those who answered; rows are scores, columns groups."""
 
     answers: Answers
     low: float
     high: float
     sums: tuple[Array, Array, Array, Array]
+    """f64[rows, 1] or f64[rows, groups], over the categories but the missing one, or their
+    combinations: of 1, of s_v, of its square and of its cube."""
     moments: tuple[Array, Array, Array, Array, Array]
+    """f64[rows, groups], sums of f_v s_v^i over the same categories, i from 0 to 4."""
     overall: tuple[Array, Array, Array, Array]
+    """f64[rows, 1], the same over everybody, i from 0 to 3."""
     skewed: bool = True
+    """Whether quantiles are corrected for skewness."""
 
     @classmethod
     def of_scores(cls, answers: Answers, scores: Array) -> Ratios:
-        """Return the means of rows of scores.
-
-        Parameters
-        ----------
-        answers : Answers
-            Of an attribute with m categories besides the missing one.
-        scores : f64[rows, m]
-            In [-1, 1].
-        """
+        """Return the means of f64[rows, m] scores in [-1, 1] of all but the missing category."""
         m = answers.categories
         powers = [scores**power for power in range(5)]
         groups, everybody = answers.shares[:m], answers.overall[:m, None]
@@ -109,14 +89,8 @@ class Ratios:
     def of_sets(cls, answers: Answers, sizes: Array, shares: Array, overall: Array) -> Ratios:
         """Return the shares of sets of categories, the missing one in none of them.
 
-        Parameters
-        ----------
-        answers : Answers
-            See :meth:`of_scores`.
-        sizes : f64[rows, groups] or f64[rows, 1]
-            Combinations in each set: sums of `answers.combinations`.
-        shares, overall : f64[rows, groups], f64[rows]
-            Sums of `answers.shares` and of `answers.overall` over each set.
+        `sizes` are the combinations in each set, f64[rows, groups] or f64[rows, 1]; `shares`,
+        f64[rows, groups], and `overall`, f64[rows], sums of those of the answers over each set.
         """
         whole = np.broadcast_to(answers.combinations.sum(axis=0), sizes.shape)
         answered = np.broadcast_to(answers.answered, shares.shape)
@@ -155,13 +129,7 @@ class Ratios:
         return np.asarray(np.where(known, self.moments[1], np.nan) / np.where(known, under, 1.0))
 
     def sets(self, z: float) -> Sets:
-        """Return the means with their sets, f64[rows, groups].
-
-        Parameters
-        ----------
-        z : float
-            Normal quantile, above 0.
-        """
+        """Return the means with their sets, f64[rows, groups], at a normal quantile above 0."""
         known = self.bounded(z)
         value = np.where(known, self.value, (self.low + self.high) / 2)
         at = np.clip(value, self.low, self.high)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.queries.parts.rows import Score as ScoreRow
+from hushpoll_shared.queries.parts import Score as ScoreRow
 from hushpoll_shared.spelling.scores import Score, are_numbers, scores_of_labels
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -29,23 +29,16 @@ LARGEST_SCORE: Final = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The scores of an attribute's categories; the missing one has none.
-
-    Attributes
-    ----------
-    categories : tuple of str
-        In code order, without the missing one.
-    low, high : f64[m]
-        Ends of what each stands for; equal where it is a number.
-    rounded : bool
-        Whether the categories are anchors of a number, of which each respondent's device has drawn
-        one of the two beside the answer, that is the answer on average.
-    """
+    """The scores of an attribute's categories; the missing one has none."""
 
     categories: tuple[str, ...]
+    """In code order, without the missing one."""
     low: Array
+    """f64[m], ends of what each stands for; equal where it is a number."""
     high: Array
     rounded: bool = False
+    """Whether the categories are anchors of a number, of which each respondent's device has drawn
+    one of the two beside the answer, that is the answer on average."""
 
     @cached_property
     def middle(self) -> Array:
@@ -69,10 +62,7 @@ class Scale:
         return int(self.ranks.max()) + 1
 
     def of_level(self, level: int) -> tuple[str, float, float]:
-        """Return the categories of a level by name, and the ends of its interval.
-
-        An anchor stands for answers from the anchor before it to the one behind it.
-        """
+        """Return a level's categories and its ends; an anchor's are the anchors beside it."""
         places = np.flatnonzero(self.ranks == level)
         names = " or ".join(self.categories[place] for place in places.tolist())
         if self.rounded:
@@ -89,15 +79,7 @@ class Scale:
     def at_least(self, threshold: float) -> npt.NDArray[np.bool_]:
         """Return which categories are at or above a threshold, bool[m].
 
-        Parameters
-        ----------
-        threshold : float
-            Above the lowest score, at most the highest.
-
-        Raises
-        ------
-        InvalidParameter
-            If it is outside, or inside of a category's interval.
+        It refuses one not above the lowest score, above the highest, or inside of an interval.
         """
         if self.rounded:
             raise InvalidParameter(
@@ -138,21 +120,9 @@ def scale_of(
 ) -> Scale:
     """Return the scale of an attribute.
 
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    scores : sequence of float or (float, float), optional
-        One per category in code order, without the missing one: a number, or an interval's ends.
-        By default they are read from the categories' labels.
-    field : str
-        The parameter that a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        If labels are no numbers and no scores are given; a wrong number of scores; one that is not
-        finite, an interval that ends before it begins, intervals that overlap, or a single score.
+    There is a score per category in code order, without the missing one: a number, or an interval's
+    ends; by default they are read from the labels. It refuses, naming `field`, a wrong number of
+    them, intervals that overlap, and a single score.
     """
     if attribute.number is not None:
         return _of_number(attribute, scores, field)

@@ -38,21 +38,13 @@ ScoresOf: TypeAlias = Mapping[str, Sequence[Score]]
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean of an attribute in a group, or of everybody.
-
-    Attributes
-    ----------
-    attribute : str
-        Whose answers they are.
-    group : str or None
-        None for everybody.
-    mean : Bounded
-        Of those who answered; intervals of numbers count with their middle.
-    """
+    """The mean of an attribute in a group, or of everybody."""
 
     attribute: str
     group: str | None
+    """None for everybody."""
     mean: Bounded
+    """Of those who answered; intervals of numbers count with their middle."""
     n: int | None = None
     """Reports that answer what it is about, where these are fewer."""
 
@@ -185,13 +177,7 @@ def scales_together(
     given: str | None,
     scores: ScoresOf,
 ) -> dict[str, Scale]:
-    """Return the scales of the attributes by name, in their order, or in that of the manifest.
-
-    Raises
-    ------
-    InvalidParameter
-        See :func:`simultaneous_means`.
-    """
+    """Return the scales of the attributes by name, in their order, or in that of the manifest."""
     for name in scores:
         published.attribute(name, field="scores")
         if attributes is not None and name not in attributes:
@@ -228,10 +214,7 @@ def _means(
     confidence: float,
     n: int | None = None,
 ) -> SimultaneousMeans:
-    """Estimate from the answers of each attribute; see :func:`simultaneous_means`.
-
-    With `n` there are so many records, of which some may answer an attribute.
-    """
+    """Estimate from the answers of each attribute, which some of the n records may have."""
     first = next(iter(answers.values()))
     n = first.n if n is None else n
     groups = (None,) if first.group is None else first.group.domain

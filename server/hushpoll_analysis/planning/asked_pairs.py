@@ -23,24 +23,14 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairOutlook:
-    """What a survey will be able to say of two questions.
-
-    Attributes
-    ----------
-    a, b : str
-        The questions.
-    statistic : {"independence", "cross-tables"}
-        Whose verdict it is.
-    verdict : Verdict or None
-        None where no statistic of the two is computed; `refusal` then says why.
-    refusal : str or None
-        In words.
-    """
+    """What a survey will be able to say of two questions."""
 
     a: str
     b: str
     statistic: Literal["independence", "cross-tables"]
+    """Whose verdict it is."""
     verdict: Verdict | None
+    """None where no statistic of the two is computed; `refusal` then says why."""
     refusal: str | None = None
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.weight_law import binomial_points
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,
@@ -58,21 +58,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Respondents whose share of a category is estimated from their records.
-
-    Attributes
-    ----------
-    oracle : FrequencyOracle or None
-        The protocol; None in clear.
-    n : int
-        Respondents, at least 1.
-    frequency : float
-        True share of the category among them, in [0, 1].
-    """
+    """Respondents whose share of a category is estimated from their records."""
 
     oracle: FrequencyOracle | None
+    """None in clear."""
     n: int
     frequency: float
+    """True share of the category among them, in [0, 1]."""
 
     @property
     def chance(self) -> float:
@@ -83,15 +75,7 @@ class Side:
 
 @lru_cache(maxsize=4096)
 def expected_interval_width(side: Side, confidence: float) -> float:
-    """Return the mean width of the category's interval.
-
-    Parameters
-    ----------
-    side : Side
-        The respondents.
-    confidence : float
-        Of the interval, in (0, 1).
-    """
+    """Return the mean width of the category's interval, with a confidence in (0, 1)."""
     points = binomial_points(side.n, side.chance, COUNTS)
     count, weight = (np.array(part) for part in zip(*points, strict=True))
     places, chances = np.polynomial.hermite_e.hermegauss(OTHERS)
@@ -102,17 +86,7 @@ def expected_interval_width(side: Side, confidence: float) -> float:
 
 
 def difference_power(first: Side, second: Side, confidence: float) -> float:
-    """Return the chance that the interval of the difference of two shares leaves out 0.
-
-    The interval is that of :func:`hushpoll_analysis.change`: both sides are independent.
-
-    Parameters
-    ----------
-    first, second : Side
-        The respondents whose shares are compared.
-    confidence : float
-        Of the interval, in (0, 1).
-    """
+    """Return the chance that the interval of the difference of independent shares leaves out 0."""
     one, other = _quantiles(first, confidence), _quantiles(second, confidence)
     value, lower, upper = (part[:, None] for part in one)
     lower, upper = difference_limits(value, (lower, upper), other[0], (other[1], other[2]))
@@ -131,19 +105,7 @@ def binomial_quantiles(n: int, chance: float, levels: Array) -> Array:
     They are those of ``scipy.special.bdtrik``, rounded up; scipy is slow to import, and a plan is
     waited for.
 
-    Parameters
-    ----------
-    n : int
-        Trials, at least 1.
-    chance : float
-        Of a success, in [0, 1].
-    levels : f64[m]
-        In (0, 1), each at least 1e-6 from both ends.
-
-    Returns
-    -------
-    f64[m]
-        Whole numbers from 0 to n.
+    Levels are f64[m] in (0, 1), at least 1e-6 from both ends; results whole numbers in [0, n].
     """
     if chance <= 0 or chance >= 1:
         return np.full(levels.shape, float(n) if chance >= 1 else 0.0)
@@ -230,23 +192,8 @@ def smallest_difference(
 ) -> float | None:
     """Return the smallest difference of a share between two sides that is found so often.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        Of both sides.
-    frequency : float
-        Share of the category in the second side; it is larger in the first. In [0, 1).
-    sizes : (int, int)
-        Respondents of the first and of the second side, each at least 1.
-    confidence : float
-        Of the interval of the difference.
-    power : float
-        In (0, 1).
-
-    Returns
-    -------
-    float or None
-        To three digits; None if not even a share of 1 is told apart so often.
+    The first side has the larger share, the second `frequency`, in [0, 1). The difference has three
+    digits, and is None if not even a share of 1 is told apart so often.
     """
     second = Side(oracle, sizes[1], frequency)
 
@@ -272,23 +219,9 @@ def smallest_found(
 ) -> float | None:
     """Return the smallest difference that is found so often.
 
-    Parameters
-    ----------
-    chance : callable
-        From a difference in [0, most] to its power, which rises with it.
-    most : float
-        Largest difference there can be.
-    power : float
-        In (0, 1).
-    guess : float, optional
-        Where it is looked for first, above 0.
-    slope : float
-        How many standard errors the guess is, above 0.
-
-    Returns
-    -------
-    float or None
-        To three digits; None if not even the largest is found so often.
+    `chance` rises with a difference in [0, most]. It is looked for first at `guess`, so many
+    standard errors (`slope`) large; the result has three digits, None if `most` is not found so
+    often.
     """
 
     def surplus(difference: float) -> float:

@@ -40,24 +40,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two categories of one attribute, and the people who will be asked.
-
-    Attributes
-    ----------
-    attribute : PublishedAttribute
-        Perturbed or in clear.
-    n : int
-        Respondents, at least 1.
-    first, second : float
-        True shares of the two categories, in [0, 1], together at most 1; they are exactly 1 where
-        there is no third category.
-    in_clear : bool
-        Whether its answers are taken as unperturbed.
-    """
+    """Two categories of one attribute, and the people who will be asked."""
 
     attribute: PublishedAttribute
     n: int
     first: float
+    """True share of the first category; both are in [0, 1] and at most 1 together, exactly 1 where
+    there is no third category."""
     second: float
     in_clear: bool = False
 
@@ -68,39 +57,19 @@ class Pair:
 
 
 def lead_power(pair: Pair, confidence: float, surveys: int) -> float:
-    """Return the chance that the interval of the lead leaves out 0.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the interval, in (0, 1).
-    surveys : int
-        Drawn.
-    """
+    """Return the chance that the interval of the lead leaves out 0, from drawn surveys."""
     sets = lead_sets(pair, confidence, surveys)
     return float(((sets.lower > 0) | (sets.upper < 0)).mean())
 
 
 def expected_lead_width(pair: Pair, confidence: float, surveys: int) -> float:
-    """Return the mean width of the interval of the lead, which is infinite where one has no bound.
-
-    Parameters
-    ----------
-    pair, confidence, surveys
-        See :func:`lead_power`.
-    """
+    """Return the mean width of the interval of the lead; infinite where one has no bound."""
     sets = lead_sets(pair, confidence, surveys)
     return float((sets.upper - sets.lower).mean())
 
 
 def lead_sets(pair: Pair, confidence: float, surveys: int) -> Sets:
-    """Return the leads of drawn surveys with their sets, f64[1, surveys].
-
-    Parameters
-    ----------
-    pair, confidence, surveys
-        See :func:`lead_power`.
-    """
+    """Return the leads of drawn surveys with their sets, f64[1, surveys]."""
     attribute, law = pair.attribute, WeightLaw.of(pair.oracle)
     rng = np.random.default_rng(SEED)
     draw = _of_any_size if law.varies else _of_one_size
@@ -181,16 +150,8 @@ def support_patterns(
 ) -> Iterator[tuple[tuple[int, int, int], float]]:
     """Yield which of three categories a record supports, and the chance, given a truth.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        A protocol whose supports have one size; None in clear.
-    k : int
-        Domain size.
-    size : int64[4]
-        1 for each of the three categories that there is, and the number of all others.
-    truth : int
-        Its place in `size`.
+    Supports have one size. `size` int64[4] has 1 for each of the three categories that there is,
+    and the number of all others; `truth` is a place in it.
     """
     p = Fraction(1) if oracle is None else oracle.p
     whole = 1 if oracle is None else oracle.support_size

@@ -47,22 +47,11 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """A scale, and the people who will be asked.
-
-    Attributes
-    ----------
-    attribute : PublishedAttribute
-        Whose answers have the scale; perturbed or in clear.
-    scale : Scale
-        Its scores; an interval counts with its middle.
-    n : int
-        Respondents, at least 1.
-    in_clear : bool
-        Whether answers are taken as unperturbed.
-    """
+    """A scale, and the people who will be asked."""
 
     attribute: PublishedAttribute
     scale: Scale
+    """An interval counts with its middle."""
     n: int
     in_clear: bool = False
 
@@ -89,13 +78,7 @@ class Means:
         return 2 * self.half * min(1 - mean, 1 + mean)
 
     def tilted(self, distance: float) -> Array:
-        """Return shares f64[m] whose mean is that of even answers plus a distance.
-
-        Parameters
-        ----------
-        distance : float
-            In the unit of the scale, its size below half of `widest`.
-        """
+        """Return shares f64[m] with the mean of even answers plus a distance below `widest`/2."""
         wanted = float(self.scores.mean()) + distance / self.half
         low, high = -500.0, 500.0
         for _ in range(_BISECTIONS):
@@ -112,29 +95,13 @@ class Means:
 
 
 def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
-    """Return the mean width of the interval of the mean, in the unit of the scale.
-
-    Parameters
-    ----------
-    confidence : float
-        Of the interval, in (0, 1).
-    surveys : int
-        Drawn.
-    """
+    """Return the mean width of the interval of the mean, in the unit of the scale."""
     sets = mean_sets(means, confidence, surveys)
     return float((sets.upper - sets.lower).mean())
 
 
 def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
-    """Return the means of drawn surveys with their sets, f64[1, surveys], scores in [-1, 1].
-
-    Times `half`, widths are in the unit of the scale.
-
-    Parameters
-    ----------
-    means, confidence, surveys
-        See :func:`expected_mean_width`.
-    """
+    """Return the means of drawn surveys with their sets, f64[1, surveys], in units of `half`."""
     own = _Numbers.of_scores(means)
     mean, square = own.moments(means.tilted(0.0))
     drawn = _normal(mean, square - np.outer(mean, mean), means.n, surveys)
@@ -158,13 +125,7 @@ def mean_gap_power(
     confidence: float,
     surveys: int,
 ) -> float:
-    """Return the chance that the interval of the difference of both means leaves out 0.
-
-    Parameters
-    ----------
-    means, group, sizes, gap, confidence, surveys
-        See :func:`mean_gap_sets`.
-    """
+    """Return the chance that the interval of the difference of both means leaves out 0."""
     sets = mean_gap_sets(means, group, sizes, gap, confidence, surveys)
     return float(((sets.lower > 0) | (sets.upper < 0)).mean())
 
@@ -179,18 +140,8 @@ def mean_gap_sets(
 ) -> Sets:
     """Return differences of two groups' means in drawn surveys, with their sets, f64[surveys, 1].
 
-    Parameters
-    ----------
-    group : PublishedAttribute
-        Another question, perturbed or in clear, of which two categories are the groups.
-    sizes : (float, float)
-        Parts of the respondents in the first and in the second group; together at most 1.
-    gap : float
-        True difference, first minus second, in the unit of the scale; below `widest`.
-    confidence : float
-        Of the interval, in (0, 1).
-    surveys : int
-        Drawn.
+    The groups are two categories of another question, with these parts of the respondents; the true
+    gap, first minus second, is below `widest`, in the unit of the scale.
     """
     oracle = None if means.in_clear else group.oracle
     own, among = _Numbers.of_scores(means), _Numbers.of_groups(oracle, group.k)
@@ -231,18 +182,12 @@ def _normal(mean: Array, covariance: Array, n: int, surveys: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Linear functions of the D of one record: what is known of a question.
-
-    Attributes
-    ----------
-    oracle : FrequencyOracle or None
-        The protocol; None in clear.
-    rows : f64[numbers, k]
-        Coefficients; the last row is 1 everywhere.
-    """
+    """Linear functions of the D of one record: what is known of a question."""
 
     oracle: FrequencyOracle | None
+    """None in clear."""
     rows: Array
+    """f64[numbers, k], coefficients; the last row is 1 everywhere."""
 
     @classmethod
     def of_scores(cls, means: Means) -> _Numbers:
@@ -275,10 +220,7 @@ class _Numbers:
     def moments(self, truths: Array | int) -> tuple[Array, Array]:
         """Return the expectations of (1, the numbers), f64[numbers + 1], and of their products.
 
-        Parameters
-        ----------
-        truths : f64[m] or int
-            Shares of the first m categories among the people, or the category that all have.
+        Truths are shares f64[m] of the first m categories, or the category that all have.
         """
         rows = self.rows
         shares = np.zeros(rows.shape[1])
@@ -308,12 +250,8 @@ class _Numbers:
     def powers(self, sums: Array, excess: Array) -> tuple[Array, Array]:
         """Return the sums of f_v times the coefficients, and the denominator of the weights.
 
-        Parameters
-        ----------
-        sums : f64[rows, ...]
-            The sums of D_v times the coefficients of the first rows.
-        excess : f64[...]
-            Mean of T.
+        `sums` f64[rows, ...] are those of D_v times the coefficients of the first rows, and
+        `excess` is the mean of T.
         """
         law = self.law
         under = np.maximum(1.0 + law.slope * excess, DEGENERATE)
@@ -331,13 +269,8 @@ def _ratios_in_groups(
 ) -> Ratios:
     """Return the means of both groups; rows are surveys, columns the groups.
 
-    Parameters
-    ----------
-    own, among : _Numbers
-        Theirs.
-    products : f64[7, 4, surveys]
-        Means over the records. Rows are 1, the sums of s_v^i D_v and the sum of all D_v; columns
-        are 1, the D of both groups and the sum of all D of theirs.
+    `products` f64[7, 4, surveys] are means over the records: rows are 1, the sums of s_v^i D_v and
+    the sum of all D_v; columns 1, the D of both groups and the sum of all D of theirs.
     """
     excess_own, excess_group = products[-1, 0] - 1.0, products[0, -1] - 1.0
     overall, _ = own.powers(products[1:-1, 0], excess_own)

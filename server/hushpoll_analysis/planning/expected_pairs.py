@@ -41,27 +41,15 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """One category of a question within two categories of another, and who will be asked.
-
-    Attributes
-    ----------
-    outcome, group : PublishedAttribute
-        The question with the category, and the one whose categories are the groups.
-    n : int
-        Respondents, at least 1.
-    sizes : (float, float)
-        Parts of the respondents in the first and in the second group; together at most 1.
-    shares : (float, float)
-        True share of the category in the first group, and in all others.
-    in_clear : bool
-        Whether the answers to both questions are taken as unperturbed.
-    """
+    """One category of a question within two categories of another, and who will be asked."""
 
     outcome: PublishedAttribute
     group: PublishedAttribute
     n: int
     sizes: tuple[float, float]
+    """Parts of the respondents in the first and in the second group; together at most 1."""
     shares: tuple[float, float]
+    """True share of the category in the first group, and in all others."""
     in_clear: bool = False
 
     @property
@@ -71,29 +59,13 @@ class Groups:
 
 
 def gap_power(groups: Groups, confidence: float, surveys: int) -> float:
-    """Return the chance that the interval of the difference of the groups' shares leaves out 0.
-
-    Parameters
-    ----------
-    groups : Groups
-        The groups and their shares.
-    confidence : float
-        Of the interval, in (0, 1).
-    surveys : int
-        Drawn.
-    """
+    """Return the chance that the interval of the difference of the groups' shares leaves out 0."""
     gap = gap_sets(groups, confidence, surveys)
     return float(((gap.lower > 0) | (gap.upper < 0)).mean())
 
 
 def gap_sets(groups: Groups, confidence: float, surveys: int) -> Sets:
-    """Return the differences of drawn surveys with their sets, f64[surveys].
-
-    Parameters
-    ----------
-    groups, confidence, surveys
-        See :func:`gap_power`.
-    """
+    """Return the differences of drawn surveys with their sets, f64[surveys]."""
     shares = drawn_shares(groups, surveys)
     return differences_of(shares, sets_of(shares, normal_quantile(confidence)), reference=1).row(0)
 
@@ -107,21 +79,7 @@ def association_power(
     alpha: float,
     in_clear: bool = False,
 ) -> float:
-    """Return the chance that the test of independence rejects at a dependence.
-
-    Parameters
-    ----------
-    first, second : PublishedAttribute
-        Two questions, whose answers are equally frequent.
-    n : int
-        Respondents, at least 1.
-    phi : float
-        Root of Pearson's statistic of the population over n, above 0.
-    alpha : float
-        Level of the test, in (0, 1).
-    in_clear : bool
-        Whether the answers to both questions are taken as unperturbed.
-    """
+    """Return the chance that the test of independence rejects at phi (Pearson), answers even."""
     efficiency, degrees = 1.0, 1
     for attribute in (first, second):
         smallest, rank = _seen(None if in_clear else attribute.oracle, attribute.k)
@@ -138,13 +96,7 @@ def _seen(oracle: FrequencyOracle | None, k: int) -> tuple[float, int]:
 
 
 def drawn_shares(groups: Groups, surveys: int) -> SharesLaw:
-    """Return what the sets of drawn surveys are computed from: two groups, a column a survey.
-
-    Parameters
-    ----------
-    groups, surveys
-        See :func:`gap_power`.
-    """
+    """Return what the sets of drawn surveys are computed from: two groups, a column a survey."""
     rng = np.random.default_rng(SEED)
     first, second = (
         _Question.of(oracle, attribute.k, marked)
@@ -182,32 +134,20 @@ def drawn_shares(groups: Groups, surveys: int) -> SharesLaw:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question, of which some categories are marked and all others are counted together.
-
-    Attributes
-    ----------
-    law : WeightLaw
-        Of its weights.
-    p, q, gap : float
-        Of an indicator.
-    sizes : f64[marked + 1]
-        Categories behind each number: 1 for the marked ones, and the others.
-    patterns : tuple of tuple
-        Which marked categories a record supports.
-    chance : f64[truths, patterns]
-        Of each pattern by the truth: a marked category, or, last, another one.
-    mean, square : f64[truths, patterns]
-        Expectation of the number of other supports, and of its square.
-    """
+    """A question, of which some categories are marked and all others are counted together."""
 
     law: WeightLaw
     p: float
     q: float
     gap: float
     sizes: Array
+    """f64[marked + 1], categories behind each number: 1 for the marked ones, and the others."""
     patterns: tuple[tuple[int, ...], ...]
+    """Which marked categories a record supports."""
     chance: Array
+    """f64[truths, patterns], by the truth: a marked category, or, last, another one."""
     mean: Array
+    """f64[truths, patterns], expected number of other supports; `square` is that of its square."""
     square: Array
 
     @classmethod
@@ -252,13 +192,7 @@ class _Question:
         )
 
     def debiased(self, supports: Array) -> Array:
-        """Return the means of D of the marked categories and of the others, f64[marked + 1, ...].
-
-        Parameters
-        ----------
-        supports : f64[marked + 1, ...]
-            Over the number of records.
-        """
+        """Return the means of D of the marked categories and the others from supports a record."""
         return np.asarray((supports - (self.sizes * self.q)[:, None]) / self.gap)
 
     def weighted(self, debiased: Array, excess: Array) -> tuple[Array, Array]:

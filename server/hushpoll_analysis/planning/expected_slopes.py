@@ -39,8 +39,7 @@ from hushpoll_analysis.regression.combinations import combinations_of
 from hushpoll_analysis.regression.outcomes import LOGIT, family_of
 from hushpoll_analysis.regression.survey import checked_formula
 from hushpoll_analysis.regression.terms.design import Design, design_of
-from hushpoll_analysis.regression.terms.formulas import Formula, is_scored
-from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_analysis.regression.terms.formulas import Formula, formula_of, is_scored
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.kernels import perturb
@@ -72,60 +71,30 @@ _LEAST: Final = 0.25
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope of a logit, and the people who will be asked.
-
-    Attributes
-    ----------
-    digest : str
-        Of the survey; it and the following say what the information depends on.
-    outcome : str
-        An attribute with two answers.
-    predictors : tuple of str
-        The one whose slope it is, and those that are held fixed.
-    value : float
-        In logits: of the predictor's second answer beside its first, or of one more of a number.
-    share : float
-        Of the outcome's second answer, where the predictor has its first one; in (0, 1).
-    group : float
-        Part of the respondents with the predictor's second answer, in (0, 1).
-    in_clear : bool
-        Whether answers are taken as unperturbed.
-    published : Published
-        The survey.
-    """
+    """A slope of a logit, and the people who will be asked."""
 
     digest: str
+    """Of the survey; it and the following say what the information depends on."""
     outcome: str
     predictors: tuple[str, ...]
+    """The one whose slope it is, and those that are held fixed."""
     value: float
+    """In logits: of the predictor's second answer beside its first, or of one more of a number."""
     share: float
+    """Of the outcome's second answer, where the predictor has its first one; in (0, 1)."""
     group: float
+    """Part of the respondents with the predictor's second answer, in (0, 1)."""
     in_clear: bool = False
     published: Published = field(compare=False, kw_only=True)
 
     def formula(self) -> Formula:
-        """Return the formula of the regression.
-
-        Raises
-        ------
-        InvalidParameter
-            If the survey has no such regression; see
-            :func:`hushpoll_analysis.regression.survey.checked_formula`.
-        """
+        """Return the formula of the regression."""
         text = formula_of(self.published, self.outcome, self.predictors, family=LOGIT)
         return checked_formula(self.published, text, family=LOGIT)
 
 
 def slope_power(slope: Slope, n: int, confidence: float) -> float:
-    """Return the chance that the interval of a slope leaves out 0.
-
-    Parameters
-    ----------
-    n : int
-        Respondents, at least 1.
-    confidence : float
-        Of the interval, in (0, 1).
-    """
+    """Return the chance that the interval of a slope leaves out 0."""
     one = _errors_of_one(slope)
     spread = one.at_slope / n**0.5
     z, distance = normal_quantile(confidence), abs(slope.value) / spread
@@ -148,11 +117,6 @@ def noise(slope: Slope, n: int) -> float | None:
 
     It is known before any answer: that of the slope itself, where it is above `NOISY`, or that of
     another one, beside which the regression tells none. None where the slope is told.
-
-    Parameters
-    ----------
-    n : int
-        Respondents, at least 1.
     """
     from hushpoll_analysis.regression.inference import NOISY, TRUSTED
 
@@ -165,29 +129,21 @@ def noise(slope: Slope, n: int) -> float | None:
 
 @dataclass(frozen=True)
 class _Errors:
-    """Standard errors times the root of respondents.
-
-    Attributes
-    ----------
-    at_slope, at_none : float
-        Of the slope, and if it was 0.
-    slope_falls, none_falls : float
-        By how much their logarithms change where the outcome's parameters are less their bias,
-        times respondents.
-    expected, largest : float
-        Of the slope, and the largest of all, if nothing depended on anything: by these a regression
-        says beforehand what it can tell.
-    hidden : bool
-        Whether a predictor is perturbed.
-    """
+    """Standard errors times the root of respondents."""
 
     at_slope: float
+    """Of the slope; `at_none` if it was 0."""
     at_none: float
     slope_falls: float
+    """By how much its logarithm changes where the outcome's parameters are less their bias, times
+    respondents; `none_falls` for `at_none`."""
     none_falls: float
     expected: float
+    """Of the slope if nothing depended on anything, and `largest` of all: by these a regression
+    says beforehand what it can tell."""
     largest: float
     hidden: bool
+    """Whether a predictor is perturbed."""
 
 
 @lru_cache(maxsize=256)
@@ -354,13 +310,7 @@ def _normal(x: float) -> float:
 
 
 def check_slope(slope: Slope, named: str) -> None:
-    """Refuse a slope that the survey has no regression for.
-
-    Raises
-    ------
-    InvalidParameter
-        With the field ``want``.
-    """
+    """Refuse a slope that the survey has no regression for, with the field ``want``."""
     try:
         for name in (slope.outcome, *slope.predictors):
             slope.published.attribute(name)

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.planning.blocks.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
+from hushpoll_analysis.planning.follow_ups import answers_of, part_asked, sizes_of_cells
 from hushpoll_analysis.records.answering import audited, require_answered
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
@@ -59,52 +59,35 @@ DRAWN: Final = ("audit", *LEADS, "gap", *MEANS)
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is wanted of one question or of two, or of an audit.
-
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`. width: mean width of the interval of a category's share. difference: of the
-        share between two groups of respondents that are told apart in clear. change: between two
-        versions with as many respondents each. lead: share of one category minus that of another
-        one of the same attribute; lead-width: mean width of its interval. gap: of a category's
-        share between two categories of another attribute; association: of two attributes, found by
-        the test of independence. mean: mean width of the interval of a scale's mean; mean-gap: of
-        means between two categories of another attribute. slope: of a logit, in logits, of one
-        attribute on another while others are held fixed, found by its regression. audit: difference
-        of the rates of a group metric in an audit from the records.
-    subject : str
-        The attribute; OF/GIVEN for two, such as ``smokes/gender``; OUTCOME~PREDICTOR+HELD for a
-        slope; the group metric of an audit.
-    value : float or None
-        What is wanted: in the unit of the scale for means, phi for an association, and otherwise a
-        share in (0, 1]; of a slope logits, the logarithm of an odds ratio; None to ask which can be
-        had.
-    share : float or None
-        The category's share, in the larger group or the first version; the share of the category
-        that is behind, or of both where the width of their interval is wanted; in (0, 1). None for
-        1/k, and for shares that are alike but for the lead.
-    group : float or None
-        Share of the respondents in the smaller group, in (0, 0.5], of a difference or a gap. None
-        for halves, or for groups that are alike.
-    confidence : float
-        Of the interval, in [0.01, 0.999999]; of an association, 1 minus the level of the test.
-    asked : float or None
-        Of a follow-up, which part of the people are taken to be asked it: the goal is about them.
-
-    Raises
-    ------
-    InvalidParameter
-        If one is outside its interval, or they contradict each other.
-    """
+    """What is wanted of one question or of two, or of an audit; refuses what contradicts itself."""
 
     kind: Kind
+    """One of `KINDS`. width: mean width of the interval of a category's share. difference: of the
+    share between two groups of respondents that are told apart in clear. change: between two
+    versions with as many respondents each. lead: share of one category minus that of another one of
+    the same attribute; lead-width: mean width of its interval. gap: of a category's share between
+    two categories of another attribute; association: of two attributes, found by the test of
+    independence. mean: mean width of the interval of a scale's mean; mean-gap: of means between two
+    categories of another attribute. slope: of a logit, in logits, of one attribute on another while
+    others are held fixed, found by its regression. audit: difference of the rates of a group metric
+    in an audit from the records."""
     subject: str
+    """The attribute; OF/GIVEN for two, such as ``smokes/gender``; OUTCOME~PREDICTOR+HELD for a
+    slope; the group metric of an audit."""
     value: float | None = None
+    """In the unit of the scale for means, phi for an association, the logarithm of an odds ratio
+    for a slope, and otherwise a share in (0, 1]; None to ask which can be had."""
     share: float | None = None
+    """The category's, in the larger group or the first version; that of the category that is
+    behind, or of both where the width of their interval is wanted; in (0, 1). None for 1/k, and for
+    shares that are alike but for the lead."""
     group: float | None = None
+    """Share of the respondents in the smaller group, in (0, 0.5], of a difference or a gap. None
+    for halves, or for groups that are alike."""
     confidence: float = 0.95
+    """Of the interval, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
     asked: float | None = field(default=None, compare=False)
+    """Of a follow-up, which part of the people are taken to be asked it: the goal is about them."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -191,17 +174,7 @@ class Goal:
     def parse(cls, text: str, **more: Any) -> Goal:
         """Return the goal of a text such as ``width:age=0.02`` or ``audit:SPD=?``.
 
-        Parameters
-        ----------
-        text : str
-            KIND:SUBJECT=VALUE, where ? as VALUE asks which can be had.
-        **more
-            share, group and confidence.
-
-        Raises
-        ------
-        InvalidParameter
-            If it is no goal.
+        It is KIND:SUBJECT=VALUE, where ? asks which value can be had; `more` are the other fields.
         """
         kind, _, rest = text.partition(":")
         subject, equals, value = rest.rpartition("=")
@@ -237,13 +210,7 @@ class Goal:
 
 
 def check_goals(goals: Sequence[Goal], published: Published) -> None:
-    """Refuse goals that are none, that a survey cannot have, or that contradict each other.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the goal.
-    """
+    """Refuse goals that are none, that a survey cannot have, or that contradict each other."""
     if not goals:
         raise InvalidParameter(
             "no goal is given; say what is wanted, such as width:age=0.02", field="want"

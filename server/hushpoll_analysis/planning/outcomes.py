@@ -17,8 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.auditing.expected_audits import SURVEYS, finds, share_of_surveys
 from hushpoll_analysis.auditing.power import AuditAssumptions, smallest_gap
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.planning.blocks.follow_ups import part_asked, sizes_of_cells
-from hushpoll_analysis.planning.blocks.outcomes import of_blocks
+from hushpoll_analysis.planning.block_outcomes import of_blocks
 from hushpoll_analysis.planning.expected_estimates import (
     Side,
     difference_power,
@@ -34,6 +33,7 @@ from hushpoll_analysis.planning.expected_means import (
 )
 from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
 from hushpoll_analysis.planning.expected_slopes import LARGEST, noise, slope_power
+from hushpoll_analysis.planning.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.goals import (
     SLOPE,
     Goal,
@@ -56,24 +56,17 @@ PRECISE: Final = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a survey of some size and epsilon has to say of a goal.
-
-    Attributes
-    ----------
-    met : bool
-        Whether it is enough; True where no value is wanted.
-    value : float or None
-        Mean width, or the chance to find what is wanted; where no value is wanted, the width, or
-        the smallest difference or disparity that is found with `POWER`, None if there is none. None
-        for a width, too, where some surveys' intervals have no bound.
-    noise : float or None
-        Expected standard error for which the regression of a slope will call it too noisy to tell,
-        so that nothing is found; None where it will not.
-    """
+    """What a survey of some size and epsilon has to say of a goal."""
 
     met: bool
+    """Whether it is enough; True where no value is wanted."""
     value: float | None
+    """Mean width, or the chance to find what is wanted; where no value is wanted, the width, or the
+    smallest difference or disparity that is found with `POWER`, None if there is none. None for a
+    width, too, where some surveys' intervals have no bound."""
     noise: float | None = None
+    """Expected standard error for which the regression of a slope will call it too noisy to tell,
+    so that nothing is found; None where it will not."""
 
 
 def outcome(
@@ -87,21 +80,10 @@ def outcome(
 ) -> Outcome:
     """Return what a survey with n respondents has to say of a goal.
 
-    Parameters
-    ----------
-    goal : Goal
-        Checked.
-    published : Published
-        The survey, with its epsilon.
-    n : int
-        Respondents, at least 1; of either version for a change. Of questions in a draw as many
-        count as answer them on average.
-    given : AuditAssumptions
-        About the population of an audit; its gap plays no part.
-    in_clear : bool
-        Whether answers are taken as unperturbed, so that sampling alone is left; not for audits.
-    surveys : int
-        Drawn for goals of :data:`~hushpoll_analysis.planning.goals.DRAWN`.
+    Either version of a change has n respondents, at least 1. Of questions in a draw as many count
+    as answer them on average. The gap of `given` plays no part. Answers in clear leave sampling
+    alone, and are not for audits. `surveys` are drawn for goals of
+    :data:`~hushpoll_analysis.planning.goals.DRAWN`.
     """
     published, n = of_respondents(published, needs(goal, published), n, field="want")
     if goal.kind == "audit":

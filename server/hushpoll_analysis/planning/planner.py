@@ -17,7 +17,7 @@ from typing import Any, Final, TypedDict, cast
 
 from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
 from hushpoll_analysis.estimates.combination_sums import variance_coefficients
-from hushpoll_analysis.planning.blocks.shares_of_sets import (
+from hushpoll_analysis.planning.block_outcomes import (
     Share,
     share_width,
     smallest_of_shares,
@@ -31,7 +31,7 @@ from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
-from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
+from hushpoll_analysis.shuffling import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -49,13 +49,7 @@ SPLITS: Final = ("own", *DRAFT_SPLITS)
 
 
 def category_width(oracle: FrequencyOracle | None, k: int, n: int) -> float:
-    """Return the mean width of a category's 95 % interval at frequency 1/k.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1.
-    """
+    """Return the mean width of a category's 95 % interval at frequency 1/k; refuses n below 1."""
     _check_n(n)
     if oracle is not None and oracle.k != k:
         return share_width(Share(oracle, k, n, 1 / k), LEVEL)
@@ -68,11 +62,6 @@ def detectable_difference(oracle: FrequencyOracle | None, k: int, n: int) -> flo
     A category has the frequency 1/k in one half and more in the other, by as much. It is found
     where the interval of the difference leaves out 0, as for the goal ``difference``. None if even
     a frequency of 1 is not told from 1/k so often.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1.
     """
     _check_n(n)
     halves = max(n // 2, 1), max(n - n // 2, 1)
@@ -157,37 +146,17 @@ def plan(
     delta: float = DELTA,
     crowd: int | None = None,
 ) -> dict[str, Any]:
-    """Compare every protocol and split for a draft.
+    """Compare every protocol and split for a draft, whose own are the rows ``own``.
 
-    Parameters
-    ----------
-    manifest : Manifest
-        The draft; its own protocols and split are the rows ``own``.
-    n : int
-        Respondents, at least 1.
-    given : AuditAssumptions, optional
-        About the audit.
-    metric : str
-        Of :data:`hushpoll_shared.group_metrics.METRICS`: whose gap the recommended option has to
-        find.
-    delta, crowd : float, int
-        See :func:`hushpoll_analysis.shuffle_guarantee`.
+    The JSON has ``options``, one per protocol and split, each with ``attributes``,
+    ``total_variance``, ``audit_power`` by metric (None where there is no group, or no gap of it to
+    be found) and ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its
+    ``reason``; ``optimal_gain``, by how much of theirs the optimal split's total variance is below
+    that of the named ones, with the draft's protocols; ``shuffled``, what a trusted shuffler would
+    add to the draft's epsilon (None where the draft perturbs nothing, or is impossible).
 
-    Returns
-    -------
-    dict
-        JSON: ``options``, one per protocol and split, each with ``attributes``, ``total_variance``,
-        ``audit_power`` by metric (None where there is no group, or no gap of it to be found) and
-        ``warnings``, or the ``error`` that makes it impossible; ``recommended`` and its ``reason``;
-        ``optimal_gain``, by how much of theirs the optimal split's total variance is below that of
-        the named ones, with the draft's protocols; ``shuffled``, what a trusted shuffler would add
-        to the draft's epsilon (None where the draft perturbs nothing, or is
-        impossible).
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1, for another metric, or a delta or crowd outside its interval.
+    The recommended option has to find the gap of `metric`; `delta` and `crowd` are those of
+    :func:`hushpoll_analysis.shuffle_guarantee`. It refuses n below 1 and another metric.
     """
     _check_n(n)
     _check_metric(metric)
@@ -225,10 +194,7 @@ def plan(
 
 
 class DraftedOption(TypedDict, total=False):
-    """How precise the questions are under a protocol and a split; `error` where it is impossible.
-
-    The power of an audit is computed apart.
-    """
+    """How precise questions are under a protocol and split, or the `error`; no audit's power."""
 
     protocol: str
     split: str
@@ -272,14 +238,9 @@ def outlook(
     """Return what :func:`plan` says of the draft as it is, and recommends, without the rest.
 
     Options are looked at from the least total variance on, until one finds the gap often enough, so
-    most of the comparison is not computed. Parameters and errors are those of `plan`; `drafted` is
-    what :func:`as_drafted` has said of the same draft and n, so that it is not computed again.
-
-    Returns
-    -------
-    Outlook
-        JSON: ``own``, the option of the draft's own protocols and split; the other members are
-        those of `plan`.
+    most of the comparison is not computed. `drafted` is what :func:`as_drafted` has said of the
+    same draft and n, so that it is not computed again. ``own`` is the option of the draft's own
+    protocols and split; all else is as in `plan`.
     """
     _check_n(n)
     _check_metric(metric)
@@ -332,11 +293,6 @@ def as_drafted(manifest: Manifest, n: int) -> DraftedOption:
 
     It has the members of an option of :func:`plan` but ``audit_power``; of a draft that cannot be
     published, ``error``.
-
-    Raises
-    ------
-    InvalidParameter
-        If n is below 1.
     """
     _check_n(n)
     return _precisions(manifest, "own", "own", n)
@@ -471,13 +427,7 @@ def _powers(
 
 
 def total_variance(published: Published, names: Collection[str] = ()) -> float:
-    """Return n times the sum of the variances of a share of 1/k of each perturbed attribute.
-
-    Parameters
-    ----------
-    names : collection of str
-        Of the attributes that are meant; by default all are.
-    """
+    """Return n times the sum of the variances of a share of 1/k of these attributes, or of all."""
     parts = (
         _variance(published.answering([one.name]).attribute(one.name))
         / published.share_answering([one.name])
@@ -488,10 +438,7 @@ def total_variance(published: Published, names: Collection[str] = ()) -> float:
 
 
 def _variance(attribute: PublishedAttribute) -> Fraction:
-    """Return the variance of a share of 1/k times those who answer; in a block from the block.
-
-    Where categories have different numbers of combinations, it is their mean.
-    """
+    """Return the variance of a share of 1/k times those who answer; of sets the mean over them."""
     oracle, k = attribute.oracle, attribute.k
     assert oracle is not None  # noqa: S101  (perturbed)
     if oracle.k == k:

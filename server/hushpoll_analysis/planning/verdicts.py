@@ -18,8 +18,6 @@ from typing import Final
 
 from hushpoll_analysis.auditing.expected_audits import SURVEYS
 from hushpoll_analysis.auditing.power import AuditAssumptions
-from hushpoll_analysis.planning.blocks.side_by_side import side_by_side
-from hushpoll_analysis.planning.goal_words import what, where
 from hushpoll_analysis.planning.goals import (
     DRAWN,
     WIDTHS,
@@ -29,15 +27,87 @@ from hushpoll_analysis.planning.goals import (
     resolved,
 )
 from hushpoll_analysis.planning.outcomes import PRECISE, Outcome, outcome, told_at_all
-from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
+from hushpoll_analysis.planning.ways import side_by_side
+from hushpoll_analysis.shuffling import DELTA, shuffle_guarantee
 from hushpoll_analysis.verdicts.needed import N_MAX, POWER, PROTECTS, rounded_up
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.epsilon import EPSILON_MAX, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
+from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.protection import Level, survey_level
 from hushpoll_shared.survey.published import Published
+
+
+def interval_words(goal: Goal) -> str:
+    """Return whose interval's width is wanted."""
+    of = _share(goal)
+    if goal.kind == "lead-width":
+        each = f"{_percent(goal.share)} each"
+        of = f"the difference between two categories of {_asked(goal)} with {each}"
+    elif goal.kind == "mean":
+        of = f"the mean of {_asked(goal)}"
+    return f"the {_percent(goal.confidence)} interval of {of}"
+
+
+def goal_words(goal: Goal) -> str:
+    """Return what is wanted."""
+    value = "" if goal.value is None else f" of {goal.value:g}"
+    match goal.kind:
+        case "width" | "lead-width" | "mean":
+            return f"{interval_words(goal)}, {goal.value:g} wide,"
+        case "difference":
+            groups = f"{_percent(goal.group)} and {_percent(1 - (goal.group or 0.0))}"
+            return f"a difference{value} from {_share(goal)} between groups of {groups}"
+        case "change":
+            return f"a change{value} from {_share(goal)}"
+        case "lead":
+            behind = "" if goal.share is None else f" with {_percent(goal.share)}"
+            return f"a lead{value} of a category of {_asked(goal)} over another{behind}"
+        case "gap":
+            return f"a gap{value} from {_share(goal)} between {_groups(goal)}"
+        case "mean-gap":
+            return f"a gap{value} between the means of {_asked(goal)} in {_groups(goal)}"
+        case "slope":
+            return _slope(goal)
+        case "association":
+            first, second = goal.names
+            return f"an association{value} (phi) between {first} and {second}"
+        case _:
+            ratio = METRICS[goal.subject].combination == "ratio"
+            of_rates = " (as the difference of the two rates, not their ratio)" if ratio else ""
+            return f"a disparity{value} in {goal.subject}{of_rates}"
+
+
+def _slope(goal: Goal) -> str:
+    outcome, predictor, *held = goal.names
+    size = ""
+    if goal.value is not None:
+        size = f" of {goal.value:g} (odds {math.exp(goal.value):.3g} times as high)"
+    fixed = "" if not held else f", with {' and '.join(held)} held fixed,"
+    return f"a slope{size} of {outcome} on {predictor}{fixed}"
+
+
+def _groups(goal: Goal) -> str:
+    return f"two groups of {goal.names[1]}, the smaller one with {_percent(goal.group)},"
+
+
+def _share(goal: Goal) -> str:
+    return f"a share of {_percent(goal.share)} in {_asked(goal)}"
+
+
+def _asked(goal: Goal) -> str:
+    """Name the question that shares and means are of, and of a follow-up who is asked it."""
+    name = goal.names[0] if goal.names else goal.subject
+    if goal.asked is None:
+        return name
+    return f"{name} (among the {_percent(goal.asked)} of the people who are taken to be asked it)"
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.3g} %"
+
 
 GOALS_MAX: Final = 4
 """Goals of one plan, which bounds its time."""
@@ -49,38 +119,23 @@ _CLOSE_DRAWN: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class GoalVerdict:
-    """What is said of one goal.
-
-    Attributes
-    ----------
-    goal : Goal
-        With its share.
-    n : int or None
-        Respondents that were given.
-    epsilon : Decimal
-        Of the survey.
-    predicted : Outcome or None
-        With n respondents; None where none are given.
-    n_needed : int or None
-        Fewest respondents that would do at this epsilon; None if not even `N_MAX` would, or if no
-        value is wanted.
-    epsilon_needed : Decimal or None
-        Smallest epsilon with which n respondents would do; None if none would up to 64, if no n is
-        given or no value wanted.
-    sampling : Outcome or None
-        With n respondents in clear, where no epsilon does; None for audits.
-    level_needed : Level or None
-        Of protection under `epsilon_needed`, the worst of all questions' and of their sum's.
-    """
+    """What is said of one goal."""
 
     goal: Goal
     n: int | None
+    """Respondents that were given; `predicted` is the outcome with them."""
     epsilon: Decimal
     predicted: Outcome | None
     n_needed: int | None
+    """Fewest respondents that would do at this epsilon; None if not even `N_MAX` would, or if no
+    value is wanted."""
     epsilon_needed: Decimal | None
+    """Smallest with which n respondents would do; None if none would up to 64, if no n is given or
+    no value wanted."""
     sampling: Outcome | None
+    """With n respondents in clear, where no epsilon does; None for audits."""
     level_needed: Level | None = None
+    """Of protection under `epsilon_needed`, the worst of all questions' and of their sum's."""
     part: Fraction = Fraction(1)
     """How many of the respondents answer what the goal is about."""
 
@@ -100,11 +155,11 @@ class GoalVerdict:
         if predicted is None or self.n is None:  # neither is there without the other
             if self.n_needed is None:
                 return (
-                    f"No: {what(goal)} cannot be had at epsilon {epsilon} with up to "
+                    f"No: {goal_words(goal)} cannot be had at epsilon {epsilon} with up to "
                     f"{N_MAX:,} respondents."
                 )
             return _sentence(
-                f"{what(goal)} takes {_respondents(self.n_needed)}{self._each}"
+                f"{goal_words(goal)} takes {_respondents(self.n_needed)}{self._each}"
                 f"{self._of_whom(self.n_needed)} at epsilon {epsilon}"
             )
         size = f"with {_respondents(self.n)}{self._each}{self._of_whom(self.n)} and epsilon "
@@ -113,25 +168,27 @@ class GoalVerdict:
             wide = "has no bound in some surveys"
             if predicted.value is not None:
                 wide = f"is {predicted.value:.3g} wide on average"
-            tells = f"{size}, {where(goal)} {wide}"
+            tells = f"{size}, {interval_words(goal)} {wide}"
             if goal.value is None:
                 return _sentence(tells)
             tells += f", and {goal.value:g} is wanted"
         elif predicted.noise is not None:
             tells = (
-                f"{size}, {what(goal)} is too noisy to tell, whatever the answers: a standard "
-                f"error of {predicted.noise:.2g} is expected"
+                f"{size}, {goal_words(goal)} is too noisy to tell, whatever the answers: a "
+                f"standard error of {predicted.noise:.2g} is expected"
             )
         elif goal.value is None:
             if predicted.value is None:
-                return _sentence(f"{size}, {what(goal)} is never found with a power of {POWER:g}")
+                return _sentence(
+                    f"{size}, {goal_words(goal)} is never found with a power of {POWER:g}"
+                )
             return _sentence(
-                f"{size}, {what(goal)} is found with a power of {POWER:g} if it is at least "
+                f"{size}, {goal_words(goal)} is found with a power of {POWER:g} if it is at least "
                 f"{predicted.value:.3g}"
             )
         else:
             tells = (
-                f"{size}, {what(goal)} is found with a power of {predicted.value:.2f}, and "
+                f"{size}, {goal_words(goal)} is found with a power of {predicted.value:.2f}, and "
                 f"{POWER:g} is wanted"
             )
         if predicted.met:
@@ -196,32 +253,15 @@ def verdicts(
 ) -> JsonMembers:
     """Say whether a draft can answer what is wanted, and what it would take.
 
-    Parameters
-    ----------
-    goals : sequence of Goal
-        From 1 to `GOALS_MAX`.
-    n : int, optional
-        Respondents, from 1 to `N_MAX`; without it the fewest that would do are looked for.
-    epsilon : Decimal or str, optional
-        In place of the draft's.
-    given : AuditAssumptions, optional
-        About the population of audits; its gap plays no part.
-    delta, crowd : float, int
-        See :func:`hushpoll_analysis.shuffle_guarantee`.
+    Without n, from 1 to `N_MAX`, the fewest respondents that would do are looked for. `epsilon` is
+    in place of the draft's; the gap of `given` plays no part; `delta` and `crowd` are those of
+    :func:`hushpoll_analysis.shuffle_guarantee`. It refuses what is outside its interval, none or
+    more than `GOALS_MAX` goals, and a value asked for without n.
 
-    Returns
-    -------
-    dict
-        JSON: ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
-        questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted
-        shuffler would add with that n; None without one, or without a perturbed attribute); where
-        the draft has select-alls, ``selects``: what each is published as, and why.
-
-    Raises
-    ------
-    InvalidParameter
-        If n or epsilon is outside its interval, there is no goal or too many, a value is asked for
-        without n, or a goal is none.
+    The JSON has ``verdict`` in words, ``answer``, ``goals``, ``together`` (questions alone beside
+    questions in blocks and drawn, see :func:`side_by_side`), ``shuffled`` (what a trusted shuffler
+    would add with that n; None without one, or without a perturbed attribute); where the draft has
+    select-alls, ``selects``: what each is published as, and why.
     """
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= N_MAX):
         raise InvalidParameter(

@@ -45,13 +45,7 @@ def _with_group(query: Query[Any], named: Collection[str], source: Source) -> Co
 
 
 def answering(source: Source, names: Collection[str]) -> Source:
-    """Return the source of the records that answer all of these questions.
-
-    Raises
-    ------
-    InvalidParameter
-        If nobody answers all of them, or the survey does not have one.
-    """
+    """Return the source of the records that answer all of these questions, if there are any."""
     published = source.published
     if not published.draws:
         return source
@@ -65,26 +59,8 @@ def of_respondents(
 ) -> tuple[Published, int]:
     """Return the survey as it is of those who answer some questions, and how many of n they are.
 
-    Parameters
-    ----------
-    names : collection of str
-        Of the questions.
-    n : int
-        Respondents, at least 1.
-    field : str
-        That a refusal names.
-
-    Returns
-    -------
-    published : Published
-        None of these questions is in a draw.
-    n : int
-        Expected number of those who answer all of them, rounded down, at least 1.
-
-    Raises
-    ------
-    InvalidParameter
-        If nobody answers all of them.
+    Of the survey that is returned none of these questions is in a draw; the number is the expected
+    one, rounded down, at least 1. It refuses, naming `field`, if nobody answers all of them.
     """
     if not published.draws:
         return published, n
@@ -93,10 +69,7 @@ def of_respondents(
 
 
 def part_answering(published: Published, names: Collection[str]) -> Fraction:
-    """Return which part of the respondents answers questions, in [0, 1].
-
-    Of a survey as it is of those who answer some questions it is the part of these.
-    """
+    """Return which part of the respondents, in [0, 1], that a survey is of answers questions."""
     seen = [
         one.name
         for one in published.attributes
@@ -123,13 +96,7 @@ def audited(published: Published) -> tuple[str, ...]:
 def require_answered(
     published: Published, names: Collection[str], *, field: str = "attribute"
 ) -> None:
-    """Refuse a statistic of several questions that no respondent answers at once.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the draw.
-    """
+    """Refuse a statistic of several questions that no respondent answers at once."""
     if published.share_answering(names):
         return
     for draw in published.draws:

@@ -180,24 +180,17 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class JointCounts:
-    """How often indicators were 1, alone and together; add two to join their rows.
-
-    Attributes
-    ----------
-    n : int
-        Rows counted.
-    first, second : int64[k1], int64[k2]
-        Support counts of each attribute.
-    both : int64[k1, k2]
-        Rows in which both indicators were 1. Of questions in blocks with others, where a row
-        supports several combinations: the products of both numbers, summed; in one block, how
-        often the combinations of both answers are supported.
-    """
+    """How often indicators were 1, alone and together; add two to join their rows."""
 
     n: int
     first: npt.NDArray[np.int64]
+    """int64[k1], support counts."""
     second: npt.NDArray[np.int64]
+    """int64[k2], support counts."""
     both: npt.NDArray[np.int64]
+    """int64[k1, k2], rows in which both indicators were 1. Of questions in blocks with others,
+    where a row supports several combinations: the products of both numbers, summed; in one block,
+    how often the combinations of both answers are supported."""
 
     def __add__(self, other: JointCounts) -> JointCounts:
         return JointCounts(
@@ -222,23 +215,15 @@ class JointCounts:
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Support counts, and the joint counts of pairs; add two to join their rows.
-
-    Attributes
-    ----------
-    counts : Counts
-        Rows, and support of every attribute.
-    joint : mapping of (str, str) to int64[k1, k2]
-        Rows in which both indicators were 1, for each pair of :func:`paired_fields`, in the order
-        of the record.
-    within : mapping of (str, str) to int64[1 + k1 + k2]
-        For each of these pairs with a block of a draw: the rows that answer both, and the support
-        of either in these.
-    """
+    """Support counts, and the joint counts of pairs; add two to join their rows."""
 
     counts: Counts
     joint: Mapping[tuple[str, str], Cells]
+    """int64[k1, k2], rows in which both indicators were 1, for each pair of :func:`paired_fields`,
+    in the order of the record."""
     within: Mapping[tuple[str, str], Cells] = declared(default_factory=dict)
+    """int64[1 + k1 + k2] for each of these pairs with a block of a draw: the rows that answer both,
+    and the support of either in these."""
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return PairCounts(
@@ -283,13 +268,7 @@ class PairCounts:
         )
 
     def of_questions(self, published: Published, a: str, b: str) -> JointCounts | None:
-        """Return what a cross-table of two questions needs, in blocks or not; None: not kept.
-
-        Raises
-        ------
-        InvalidParameter
-            If either is in a draw: see :meth:`answering`.
-        """
+        """Return what a cross-table of two questions outside of draws needs; None: not kept."""
         for name in (a, b):
             refuse_draw(published.attribute(name))
         if (a, b) in self.joint or (b, a) in self.joint:
@@ -316,10 +295,7 @@ class PairCounts:
         return JointCounts(counts.n, counts.of(published, a), counts.of(published, b), both)
 
     def of_pair(self, a: str, b: str) -> JointCounts | None:
-        """Return the counts of two fields of the record, or None where the pair is not kept.
-
-        Of blocks in draws they are of the records that answer both.
-        """
+        """Return the counts of two fields, in draws of those who answer both; None: not kept."""
         if (a, b) in self.joint:
             both = self.joint[a, b]
         elif (b, a) in self.joint:
@@ -336,23 +312,14 @@ class PairCounts:
         return JointCounts(self.counts.n, support[a], support[b], both)
 
     def pack(self) -> tuple[bytes, bytes]:
-        """Return the supports and the joint counts as int64, little-endian, in manifest order.
-
-        Of blocks in draws, how many answered follows in either.
-        """
+        """Return supports, joint counts and, in draws, `within` as int64, little-endian."""
         answered = np.array(list(self.counts.answered.values()), np.int64)
         support = _packed({**self.counts.support, "": answered})
         return support, _packed(self.joint) + _packed(self.within)
 
     @classmethod
     def unpack(cls, published: Published, n: int, support: bytes, joint: bytes) -> PairCounts:
-        """Read what :meth:`pack` wrote of `n` rows.
-
-        Raises
-        ------
-        InvalidParameter
-            If the bytes are of another survey, or of a release that kept other pairs.
-        """
+        """Read what :meth:`pack` wrote of `n` rows; refuses bytes of other surveys or pairs."""
         empty = cls.none(published)
         names = list(empty.counts.answered)
         shapes = {**empty.counts.support, "": np.zeros(len(names), np.int64)}
@@ -398,13 +365,7 @@ def paired(published: Published) -> tuple[PublishedAttribute, ...]:
 
 
 def count_pairs(records: Records | RecordStream) -> PairCounts:
-    """Count the support of every category and of every pair of categories that is kept.
-
-    Parameters
-    ----------
-    records : Records or RecordStream
-        Read in blocks.
-    """
+    """Count the support of every category and of every pair of categories that is kept."""
     total = PairCounts.none(records.published)
     for block in records.blocks(CELLS // records.published.layout.record_size):
         total = total + _count_block_in_pairs(block)
@@ -481,10 +442,7 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
 def _within(
     first: Field, second: Field, places: Mapping[str, slice], support: Cells, joint: Cells
 ) -> Cells:
-    """Return how many records answer both fields, and the support of either in these.
-
-    The column after those of a block in a draw says which records answer it.
-    """
+    """Return how many records answer both fields, and the support of either in these."""
     one, other = places[first.name], places[second.name]
     if second.mask is None:
         return np.concatenate([[support[one.stop]], support[one], joint[one.stop, other]])

@@ -28,28 +28,16 @@ _Counted = TypeVar("_Counted", Counts, JointCounts, PairCounts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
-    """Conditions on attributes in clear, each of which a record must meet.
-
-    Attributes
-    ----------
-    words : str
-        What they say.
-    codes : mapping of str to bool[k]
-        By attribute: which of its categories meet the condition.
-    """
+    """Conditions on attributes in clear, each of which a record must meet."""
 
     words: str
+    """What they say."""
     codes: Mapping[str, Mask]
+    """bool[k] by attribute: which of its categories meet the condition."""
 
     @classmethod
     def of(cls, published: Published, where: Where) -> Domain:
-        """Return the domain of conditions.
-
-        Raises
-        ------
-        InvalidParameter
-            For an unknown attribute or category.
-        """
+        """Return the domain of conditions."""
         codes: dict[str, Mask] = {}
         for name, categories in where.items():
             domain = published.attribute(name, field=FIELD).domain
@@ -69,13 +57,7 @@ class Domain:
         return [name for name in self.codes if published.attribute(name).oracle is not None]
 
     def chosen(self, records: Records) -> Records:
-        """Return the records of the domain.
-
-        Raises
-        ------
-        InvalidParameter
-            If there is none.
-        """
+        """Return the records of the domain; refuses if there is none."""
         found = self._of_block(records)
         self._require(len(found))
         return found
@@ -109,13 +91,7 @@ class Domain:
         return self.some(PairCounts(Counts(int(inside.sum()), support), joint))
 
     def some(self, counts: _Counted) -> _Counted:
-        """Return counts of the domain, unless they count nothing.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are of no record.
-        """
+        """Return counts of the domain; refuses if they are of no record."""
         self._require(counts.counts.n if isinstance(counts, PairCounts) else counts.n)
         return counts
 
@@ -143,10 +119,7 @@ class Domain:
 
 
 def asked_group(where: Where | None, published: Published) -> tuple[str, str] | None:
-    """Return the perturbed attribute and the category that conditions name; None where none is.
-
-    `hushpoll_analysis.results.in_domain` has refused more than one.
-    """
+    """Return the one perturbed attribute and category that conditions name; None where none is."""
     for name, categories in (where or {}).items():
         if published.attribute(name, field=FIELD).oracle is not None:
             return name, categories[0]

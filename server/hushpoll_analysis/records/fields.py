@@ -14,13 +14,7 @@ from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def fields_of(published: Published, only: Collection[str] | None = None) -> Sequence[Field]:
-    """Return the fields of the record, or those that hold the attributes or blocks that are named.
-
-    Parameters
-    ----------
-    only : collection of str, optional
-        Names; one that the survey does not have chooses nothing.
-    """
+    """Return the fields of the record, or those that hold the attributes or blocks named."""
     fields = published.layout.fields
     if only is None:
         return fields
@@ -33,10 +27,7 @@ def _questions(field: Field) -> set[str]:
 
 
 def categories_of(published: Published, field: Field) -> Iterator[str]:
-    """Yield the categories of a field; of a block the answers to its questions, in their order.
-
-    Combinations that a follow-up or the limits of a select-all make impossible are none of them.
-    """
+    """Yield the categories of a field; of a block the possible answers to its questions."""
     if field.block is None or field.block.alone:
         yield from published.attribute(field.name).domain
         return
@@ -49,19 +40,8 @@ def categories_of(published: Published, field: Field) -> Iterator[str]:
 def over_others(support: npt.NDArray[Any], block: Block, names: Sequence[str]) -> npt.NDArray[Any]:
     """Return what a block has of some of its questions, summed over the answers to its others.
 
-    Parameters
-    ----------
-    support : numbers[K, ...]
-        Of the block's combinations: support counts, or shares.
-    block : Block
-        The questions that are randomised together.
-    names : sequence of str
-        Questions of the block, each once.
-
-    Returns
-    -------
-    numbers[k1, k2, ..., ...]
-        An axis for each question named, in that order.
+    From numbers[K, ...] of the block's combinations to [k1, k2, ..., ...], an axis for each
+    question named, in that order.
     """
     places = [block.place(name) for name in names]
     if block.tree is not None:

@@ -26,15 +26,7 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True)
 class OfGroups:
-    """The counts of another source, of the groups in clear that may be seen.
-
-    Parameters
-    ----------
-    whole : Source
-        Of all reports, or of those of a domain, with all categories.
-    groups : ClearGroups
-        What may be seen of them.
-    """
+    """The counts of another source, of all reports or of a domain, of groups that may be seen."""
 
     whole: Source
     groups: ClearGroups
@@ -50,13 +42,7 @@ class OfGroups:
         return self._counts(self.whole.questions(asked))
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions, in blocks or not.
-
-        Raises
-        ------
-        InvalidParameter
-            If both are in clear, and a cell has too few reports.
-        """
+        """Return joint counts of two questions; refuses cells in clear of too few reports."""
         for name in (a, b):
             self.groups.require(name, field="attribute")
         if not self.groups.meets(a, b):
@@ -73,13 +59,7 @@ class OfGroups:
         )
 
     def pairs(self) -> PairCounts:
-        """Return the counts of all pairs.
-
-        Raises
-        ------
-        InvalidParameter
-            If one of them is of two attributes in clear, and a cell has too few reports.
-        """
+        """Return the counts of all pairs; refuses cells in clear of too few reports."""
         kept = self.whole.pairs()
         joint, within = {}, {}
         for first, second in combinations(paired_fields(self.published), 2):
@@ -102,13 +82,7 @@ class OfGroups:
         return PairCounts(self._counts(kept.counts), joint, within)
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
-        """Refuse: a record has the answers in clear as they were given.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
+        """Refuse: a record has the answers in clear as they were given."""
         raise InvalidParameter(
             f"{held.field} is {held.value!r}, which reads the records themselves, and records of "
             f"{self.published.name} have answers in clear; {self.groups.remedy}, or choose another "
@@ -117,13 +91,7 @@ class OfGroups:
         )
 
     def within(self, domain: Domain) -> OfGroups:
-        """Return the source of the reports of a domain: some of the groups of one attribute.
-
-        Raises
-        ------
-        InvalidParameter
-            If conditions on several attributes make it.
-        """
+        """Return the source of groups of one attribute; refuses conditions on several."""
         if len(domain.codes) > 1:
             self._refuse_several(domain)
         ((name, mask),) = domain.codes.items()

@@ -38,14 +38,10 @@ class Regrouped(Published):
 
     It could not be published itself: a follow-up may name a router that is not shown, or categories
     that are merged.
-
-    Parameters
-    ----------
-    published_digest : str
-        Of the survey with all its categories.
     """
 
     published_digest: str
+    """Of the survey with all its categories."""
 
     def __post_init__(self) -> None:
         """Check nothing: the rules of a survey held when it was published."""
@@ -58,32 +54,23 @@ class Regrouped(Published):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClearGroups:
-    """What a reader without the right to export sees of a survey's attributes in clear.
-
-    Parameters
-    ----------
-    smallest : int
-        Reports of the smallest group that is shown.
-    places : mapping of str to int64[k]
-        By attribute in clear that is shown: the group of each of its categories, 0, 1 and so on in
-        the order of their first categories.
-    apart : set of (str, str)
-        Pairs of them, in the order of the manifest, whose table has a cell of too few reports.
-    ended : bool
-        Whether the end of collection is reached; before it no attribute in clear is shown.
-    inside : bool
-        Whether it is about the reports of one group, where no further attribute in clear is shown.
-    unasked : tuple of str
-        Attributes in clear that nobody asked for.
-    """
+    """What a reader without the right to export sees of a survey's attributes in clear."""
 
     published: Published
     smallest: int
+    """Reports of the smallest group that is shown."""
     places: Mapping[str, Places]
+    """int64[k] by attribute in clear that is shown: the group of each of its categories, 0, 1 and
+    so on in the order of their first categories."""
     apart: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of them, in the order of the manifest, whose table has a cell of too few reports."""
     ended: bool = True
+    """Whether the end of collection is reached; before it no attribute in clear is shown."""
     inside: bool = False
+    """Whether it is about the reports of one group, where no further attribute in clear is
+    shown."""
     unasked: tuple[str, ...] = ()
+    """Attributes in clear that nobody asked for."""
 
     @classmethod
     def before_the_end(cls, published: Published, smallest: int) -> ClearGroups:
@@ -92,15 +79,7 @@ class ClearGroups:
 
     @classmethod
     def of(cls, published: Published, counts: PairCounts, smallest: int) -> ClearGroups:
-        """Return the groups that counts of all reports allow.
-
-        Parameters
-        ----------
-        counts : PairCounts
-            Of all its reports.
-        smallest : int
-            Reports of the smallest group; 1 merges nothing.
-        """
+        """Return the groups that counts of all reports allow; `smallest` 1 merges nothing."""
         clear = {one.name: np.arange(one.k) for one in published.clear}
         if smallest <= 1:
             return cls(published=published, smallest=smallest, places=clear)
@@ -221,30 +200,15 @@ class ClearGroups:
         return name not in self.hidden and name not in self.merged
 
     def require(self, name: str, *, field: str) -> None:
-        """Refuse an attribute that is not shown.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming `field`.
-        """
+        """Refuse an attribute that is not shown."""
         if name in self.hidden:
             raise InvalidParameter(f"{self._why_hidden(name)}; {self.remedy}", field=field)
 
     def why_not_kept(self, names: Collection[str], *, complete: bool) -> str | None:
         """Return why a result that was kept is not shown, as it knows of no merged groups.
 
-        Parameters
-        ----------
-        names : collection of str
-            The attributes whose answers it sets against each other.
-        complete : bool
-            Whether it is about all reports that will ever be.
-
-        Returns
-        -------
-        str or None
-            None where it may be shown: groups in clear that it is about are shown anyway.
+        It is None where it may be shown: where it is about all reports that will ever be
+        (`complete`), groups in clear are shown anyway.
         """
         clear = [one.name for one in self.published.clear if one.name in names]
         listed = _listed(clear) if clear else ""
@@ -360,15 +324,7 @@ class ClearGroups:
 
     @classmethod
     def from_dict(cls, published: Published, document: Mapping[str, Any]) -> ClearGroups:
-        """Return the groups that `to_dict` gave of this survey.
-
-        Raises
-        ------
-        InvalidParameter
-            For groups that are not of this survey's attributes in clear.
-        KeyError, TypeError, ValueError
-            For a document of another form.
-        """
+        """Return the groups that `to_dict` gave of this survey; refuses those of another."""
         clear = {one.name: one.k for one in published.clear}
         places = {name: np.asarray(given) for name, given in document["places"].items()}
         apart = frozenset((a, b) for a, b in document["apart"])

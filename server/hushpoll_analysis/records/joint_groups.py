@@ -34,27 +34,15 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True)
 class JointGroups:
-    """The attributes in clear that figures of one survey may combine.
-
-    Attributes
-    ----------
-    groups : ClearGroups
-        What may be seen of each alone.
-    together : tuple of str
-        In the order of the manifest; fewer than two: none may be combined.
-    """
+    """The attributes in clear that figures of one survey may combine."""
 
     groups: ClearGroups
+    """What may be seen of each alone."""
     together: tuple[str, ...]
+    """In the order of the manifest; fewer than two: none may be combined."""
 
     def require(self, names: Sequence[str], *, field: str) -> None:
-        """Refuse attributes in clear that may not be combined.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming `field`.
-        """
+        """Refuse attributes in clear that may not be combined."""
         if len(names) < 2 or set(names) <= set(self.together):
             return
         allowed = "one attribute in clear, alone"
@@ -73,13 +61,6 @@ def joint_groups(groups: ClearGroups, records: Records) -> JointGroups:
 
     An attribute joins, in the order of their numbers of groups, where figures still tell of no
     fewer reports than each group has.
-
-    Parameters
-    ----------
-    groups : ClearGroups
-        What may be seen of each attribute in clear.
-    records : Records
-        All of the survey's.
     """
     codes = {name: places[records.codes(name)] for name, places in groups.places.items()}
     order = sorted(codes, key=lambda name: int(groups.places[name].max()))

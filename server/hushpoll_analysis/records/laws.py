@@ -22,13 +22,7 @@ from hushpoll_shared.survey.randomization.blocks import Block
 
 
 def refuse_draw(attribute: PublishedAttribute) -> None:
-    """Refuse to read a question that some respondents answer as if all had.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question and its draw.
-    """
+    """Refuse to read a question that some respondents answer as if all had."""
     if attribute.draw is not None:
         raise InvalidParameter(
             f"{attribute.name} is in the draw {attribute.draw}, of which each respondent answers "
@@ -40,19 +34,11 @@ def refuse_draw(attribute: PublishedAttribute) -> None:
 
 
 def law_of(attribute: PublishedAttribute) -> AnyLaw | None:
-    """Return the law of an attribute's categories; None in clear.
+    """Return the law of an attribute's categories, None in clear; refuses one in a draw.
 
-    Parameters
-    ----------
-    attribute : PublishedAttribute
-        Of a question that is randomised with others the sets of combinations are meant that its
-        categories are. They have different sizes where combinations with a follow-up that is not
-        asked are left out of the block.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is in a draw.
+    Of a question that is randomised with others the sets of combinations are meant that its
+    categories are. They have different sizes where combinations with a follow-up that is not asked
+    are left out of the block.
     """
     refuse_draw(attribute)
     if attribute.oracle is None:
@@ -61,13 +47,7 @@ def law_of(attribute: PublishedAttribute) -> AnyLaw | None:
 
 
 def even_law_of(attribute: PublishedAttribute) -> Law | None:
-    """Return the law of an attribute's categories where all have one.
-
-    Raises
-    ------
-    InvalidParameter
-        If its categories are sets of different sizes, or it is in a draw.
-    """
+    """Return the law of an attribute's categories; refuses sets of different sizes."""
     law = law_of(attribute)
     if isinstance(law, UnevenSets):
         raise _refused_tree(attribute.name, attribute.block)
@@ -78,13 +58,6 @@ def cells_of(block: Block, names: Sequence[str]) -> tuple[npt.NDArray[np.int64],
     """Return the combinations in each cell of some questions of a block, and the law of the cells.
 
     The law is that of the cells which have some, the last question's answers changing fastest.
-
-    Parameters
-    ----------
-    block : Block
-        That the questions are in.
-    names : sequence of str
-        The questions, in the order of the axes.
     """
     sizes = over_others(np.ones(block.k, np.int64), block, names)
     return sizes, _of_sizes(block.oracle, tuple(sizes[sizes > 0].tolist()))
@@ -107,29 +80,17 @@ def _refused_tree(names: str, block: str | None) -> InvalidParameter:
 
 
 def members_of_categories(attribute: PublishedAttribute) -> tuple[int, ...]:
-    """Return how many values of the domain that is randomised stand for each category.
-
-    They are 1, but for a question that is randomised with others.
-    """
+    """Return how many values of the randomised domain stand for each category; 1 if it is alone."""
     return members_of(law_of(attribute), attribute.k)
 
 
 def combinations_of(attribute: PublishedAttribute) -> int:
-    """Return how many values of the domain that is randomised stand for a category.
-
-    It is 1, but for a question that is randomised with others.
-    """
+    """Return how many values of the randomised domain stand for a category; 1 if it is alone."""
     return 1 if attribute.oracle is None else attribute.oracle.k // attribute.k
 
 
 def refuse_block(attribute: PublishedAttribute) -> None:
-    """Refuse to read a question that is randomised with others as if it stood alone.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question and its block.
-    """
+    """Refuse to read a question that is randomised with others as if it stood alone."""
     if attribute.block is not None:
         raise InvalidParameter(
             f"{attribute.name} is randomised together with other questions, in the block "

@@ -15,22 +15,8 @@ from hushpoll_analysis.records.records import Records
 def numbers(records: Records, names: Sequence[str]) -> npt.NDArray[Any]:
     """Return how many combinations with each of some answers the records support.
 
-    Parameters
-    ----------
-    records : Records
-        Read once.
-    names : sequence of str
-        One attribute, or several questions of one block.
-
-    Returns
-    -------
-    uint8[n, k] or uint16[n, k1, k2, ...]
-        Of an attribute that is in no block with others its indicators, which are 0 or 1.
-
-    Raises
-    ------
-    InvalidParameter
-        If the survey has no such attribute.
+    One attribute has uint8[n, k] (indicators where it is in no block with others), several
+    questions of one block uint16[n, k1, k2, ...].
     """
     block = records.published.block_of(names[0])
     if block is None or block.alone:

@@ -17,15 +17,7 @@ LARGEST_TABLE = 1 << 22
 
 
 def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts:
-    """Count the indicators of two different attributes, alone and together, in one pass.
-
-    Of questions that are in a block with others see :class:`JointCounts`.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`cross_table`, but for no records.
-    """
+    """Count the indicators of two different attributes in one pass; see :class:`JointCounts`."""
     published = records.published
     first, second = pair(published, a, b)
     blocks = published.block_of(a), published.block_of(b)
@@ -54,19 +46,9 @@ def joint_counts(records: Records | RecordStream, a: str, b: str) -> JointCounts
 def pair(
     published: Published, a: str, b: str, fields: tuple[str, str] = ("a", "b")
 ) -> tuple[PublishedAttribute, PublishedAttribute]:
-    """Return two different attributes by name.
+    """Return two different attributes; refuses a table of more than `LARGEST_TABLE` cells.
 
-    Parameters
-    ----------
-    a, b : str
-        Names of the attributes.
-    fields : (str, str)
-        The caller's parameters that they were given by, which a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute, the same one twice, or a table of more than `LARGEST_TABLE` cells.
+    A refusal names `fields`, the caller's parameters that they were given by.
     """
     first = published.attribute(a, field=fields[0])
     second = published.attribute(b, field=fields[1])

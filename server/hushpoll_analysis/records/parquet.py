@@ -18,33 +18,17 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True, slots=True)
 class ParquetRecords:
-    """Records in files that every worker can read.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    groups : tuple of (str, int)
-        Path and number of every row group.
-    n : int
-        Records.
-    """
+    """Records in files that every worker can read."""
 
     published: Published
     groups: tuple[tuple[str, int], ...]
+    """Path and number of every row group."""
     n: int
+    """Records."""
 
     @classmethod
     def of(cls, paths: Sequence[str | Path]) -> ParquetRecords:
-        """Describe files of one survey's records, at least one.
-
-        Raises
-        ------
-        InvalidParameter
-            If a file is no export of records, or they are of different surveys.
-        OSError
-            If one cannot be read.
-        """
+        """Describe files of one survey's records, at least one; refuses others."""
         described = [_describe(path) for path in paths]
         if not described or len({published.digest for published, _, _ in described}) > 1:
             surveys = len({published.digest for published, _, _ in described})
@@ -62,13 +46,7 @@ class ParquetRecords:
 
 
 def read_row_group(path: str, group: int) -> Records:
-    """Read and check the records of one row group; runs on a worker.
-
-    Raises
-    ------
-    InvalidParameter, MalformedRecord
-        Naming file and row group.
-    """
+    """Read and check the records of one row group; runs on a worker, and errors name the group."""
     from pyarrow import ArrowException, parquet
 
     published, _, _ = _describe(path)

@@ -34,13 +34,7 @@ def schema_metadata(published: Published, content: str) -> JsonMembers:
 
 
 def arrow_table(records: Records) -> Any:
-    """Return records as a ``pyarrow.Table``, a column per field of the record, with the manifest.
-
-    Raises
-    ------
-    MissingExtra
-        Without pyarrow.
-    """
+    """Return records as a ``pyarrow.Table`` with the manifest, a column per field of the record."""
     pa = _pyarrow("records as a table")
     fields = records.published.layout.fields
     return pa.Table.from_arrays(
@@ -64,10 +58,7 @@ def reported_type(field: Field) -> Any:
 
 
 def reported(records: Records, field: Field) -> Any:
-    """Return a field's column: categories, or the bytes that the device sent.
-
-    Of a block in a draw the cells of those who do not answer it are missing.
-    """
+    """Return a field's column: categories, or the bytes that were sent; missing if not answered."""
     pa = _pyarrow("records as a table")
     if field.oracle is None:
         codes = records.codes(field.name).astype(np.int32)
@@ -86,25 +77,10 @@ def reported(records: Records, field: Field) -> Any:
 def records_of(data: Any, published: Published | None = None) -> Records:
     """Return the checked records of a table of pandas, Polars, Arrow or another library.
 
-    Parameters
-    ----------
-    data : object
-        It has ``__arrow_c_stream__``, as tables of pandas 2.2, Polars and pyarrow have. A column
-        in clear holds the categories' texts, or whole numbers for categories that are numbers.
-    published : Published, optional
-        The survey; by default the manifest that an Arrow table of an exported Parquet file has.
-
-    Raises
-    ------
-    InvalidParameter
-        For an object that is no table, a table without a survey or of another one, a column that is
-        missing, of a wrong type, or no attribute.
-    MalformedRecord
-        Naming the first row that no device could have sent, and its attribute.
-    ManifestRefused
-        If the table's own manifest is wrong.
-    MissingExtra
-        Without pyarrow.
+    It has ``__arrow_c_stream__``, as tables of pandas 2.2, Polars and pyarrow have. A column in
+    clear holds the categories' texts, or whole numbers for categories that are numbers. The survey
+    is by default that of an exported Parquet file. The first row that no device could have sent is
+    refused with its attribute, and a column that is missing, of a wrong type, or no attribute.
     """
     pa = _pyarrow("records from a table")
     if not hasattr(data, "__arrow_c_stream__"):
@@ -122,16 +98,8 @@ def records_of(data: Any, published: Published | None = None) -> Records:
 def rows_of(published: Published, batches: Iterable[Any]) -> npt.NDArray[np.uint8]:
     """Return uint8[n, L]: the records that columns came from; not yet checked.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        They have a column for each field of the record.
-
-    Raises
-    ------
-    InvalidParameter, MalformedRecord
-        For a column that is missing or of a wrong type; for the first cell that is no category, or
-        of another size than a device sends.
+    Each ``pyarrow.RecordBatch`` has a column for each field of the record; it refuses the first
+    cell that is no category, or of another size than a device sends.
     """
     parts, done = [np.empty((0, published.layout.record_size), np.uint8)], 0
     for batch in batches:

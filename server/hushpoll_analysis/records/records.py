@@ -393,13 +393,7 @@ class RecordStream:
 
 
 def require_layout(published: Published, records: Records) -> None:
-    """Refuse records of another survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming both surveys.
-    """
+    """Refuse records of another survey."""
     if records.published.layout != published.layout:
         raise InvalidParameter(
             f"the records are of {records.published.name} version {records.published.version}, "

@@ -22,19 +22,13 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The value of a parameter for which all records are held, and read many times.
-
-    Attributes
-    ----------
-    field, value : str
-        The parameter's name and value, which a refusal names.
-    widest : int
-        Numbers of one byte that are held for each record.
-    """
+    """The value of a parameter for which all records are held, and read many times."""
 
     field: str
+    """The parameter's name, which a refusal names with its value."""
     value: str
     widest: int
+    """Numbers of one byte that are held for each record."""
 
 
 class Source(Protocol):
@@ -52,7 +46,7 @@ class Source(Protocol):
 
         Where either is in a block with others, or both are in one, what they say depends on the
         blocks: see :class:`~hushpoll_analysis.records.counts.JointCounts` and
-        :func:`hushpoll_analysis.estimates.tables.estimate_table`.
+        :func:`hushpoll_analysis.estimates.joint.estimate_table`.
         """
 
     def pairs(self) -> PairCounts:
@@ -123,13 +117,7 @@ class OfCounts:
         return cls(published, PairCounts(counts, {}))
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
-        """Return the support counts.
-
-        Raises
-        ------
-        InvalidParameter
-            If those of a domain do not follow from counts that are kept.
-        """
+        """Return the support counts; refuses a domain whose counts are not kept."""
         counts = counts_of(self.published, self.kept, only)
         if counts is None:
             raise InvalidParameter(
@@ -140,13 +128,7 @@ class OfCounts:
         return counts
 
     def pair(self, a: str, b: str) -> JointCounts:
-        """Return the joint counts of two questions, in blocks or not.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are not kept.
-        """
+        """Return the joint counts of two questions, in blocks or not; refuses what is not kept."""
         counts = self.kept.of_questions(self.published, a, b)
         if counts is None:
             raise InvalidParameter(
@@ -160,13 +142,7 @@ class OfCounts:
         return self.kept
 
     def within(self, domain: Domain) -> OfCounts:
-        """Return the source of the counts of a domain.
-
-        Raises
-        ------
-        InvalidParameter
-            If several attributes make it, whose joint counts with others are not kept.
-        """
+        """Return the source of the counts of a domain; refuses one of several attributes."""
         counts = domain.counted(self.kept)
         if counts is None:
             raise InvalidParameter(
@@ -177,13 +153,7 @@ class OfCounts:
         return OfCounts(self.published, counts)
 
     def answering(self, names: Collection[str]) -> OfCounts:
-        """Return the source of the counts of the records that answer all of some questions.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are not kept.
-        """
+        """Return the source of the counts of the records that answer all of some questions."""
         counts = self.kept.answering(self.published, names)
         if counts is None:
             raise InvalidParameter(
@@ -194,13 +164,7 @@ class OfCounts:
         return OfCounts(self.published.answering(names), counts)
 
     def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
-        """Refuse: there are counts alone.
-
-        Raises
-        ------
-        InvalidParameter
-            Always.
-        """
+        """Refuse: there are counts alone."""
         raise InvalidParameter(
             f"{held.field} is {held.value!r}, which needs the records themselves, and there are "
             "counts alone; give the records",

@@ -43,42 +43,30 @@ _TELLS: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """What the distinct records say of a domain of k answers.
-
-    Attributes
-    ----------
-    table : uint8[P, k] or f64[P, k]
-        Supports, the share of a cell's combinations that is supported, or whatever the likelihood
-        is linear in.
-    low, rise : float
-        The likelihood is low + rise * table, up to a factor of each record.
-    shift : float
-    scale : float or f64[k]
-        D = (table - shift) / scale, whose expectation given the answer is the one-hot answer, for
-        supports; for a law of a table D is `unbiased`.
-    unbiased : f64[P, k] or None
-        See above.
-    named : int64[P] or None
-        The answer that each record names, where it names one.
-    unasked : int or None
-        The pattern of rows of which the question was not asked, since a device drew others: it is
-        as likely under each answer, and so its rows say nothing of it.
-    law : int64[P] or None
-        The law that each pattern belongs to, where groups of respondents have laws of their own.
-    even : f64[k, k] or None
-        What :meth:`even_products` returns of shares of cells.
-    """
+    """What the distinct records say of a domain of k answers."""
 
     table: npt.NDArray[Any]
+    """uint8[P, k] or f64[P, k]: supports, the share of a cell's combinations that is supported, or
+    whatever the likelihood is linear in."""
     low: float
+    """The likelihood is low + rise * table, up to a factor of each record."""
     rise: float
     shift: float = 0.0
+    """D = (table - shift) / scale, whose expectation given the answer is the one-hot answer, for
+    supports; for a law of a table D is `unbiased`."""
     scale: float | Array = 1.0
     unbiased: Array | None = None
+    """f64[P, k]; see `shift`."""
     named: Places | None = None
+    """int64[P], the answer that each record names, where it names one."""
     unasked: int | None = None
+    """The pattern of rows of which the question was not asked, since a device drew others: it is as
+    likely under each answer, and so its rows say nothing of it."""
     law: Places | None = None
+    """int64[P], the law that each pattern belongs to, where groups of respondents have laws of
+    their own."""
     even: Array | None = None
+    """f64[k, k], what :meth:`even_products` returns of shares of cells."""
 
     def likelihood(self, places: Places) -> Array:
         """Return f64[n, k]: the likelihood of records, by their patterns, under each answer."""
@@ -132,33 +120,21 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """One question, or a block of several, that is randomised as one value.
-
-    Attributes
-    ----------
-    name : str
-        The question's or the block's.
-    questions : tuple of Question
-        The first one slowest.
-    patterns : Patterns
-        Of its records.
-    places : int64[n]
-        The pattern of each row.
-    oracle : FrequencyOracle or None
-        The protocol that gave the records; None of a law that is a table.
-    numbers : int64[K] or None
-        The combinations of answers that can be, in mixed radix; None: all.
-    cells : int64[k] or None
-        The combination of each value of the oracle, where these are some questions of a block.
-    """
+    """One question, or a block of several, that is randomised as one value."""
 
     name: str
     questions: tuple[Question, ...]
+    """The first one slowest."""
     patterns: Patterns
     places: Places
+    """int64[n], the pattern of each row."""
     oracle: FrequencyOracle | None = None
+    """The protocol that gave the records; None of a law that is a table."""
     numbers: Places | None = None
+    """int64[K], the combinations of answers that can be, in mixed radix; None: all."""
     cells: Places | None = None
+    """int64[k], the combination of each value of the oracle, where these are some questions of a
+    block."""
 
     @property
     def combinations(self) -> Combinations:
@@ -200,42 +176,24 @@ class Categories:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """The rows of a regression.
-
-    Attributes
-    ----------
-    n : int
-        Rows.
-    clear : mapping of str to Numbers or Categories
-        Columns in clear.
-    units : tuple of Unit
-        Perturbed questions and blocks.
-    weights : f64[n] or None
-        Survey weights, positive.
-    clusters : int64[n] or None
-        Which rows were drawn together.
-    dropped : int
-        Rows that were left out, since a column of the formula was empty.
-    not_asked : mapping of str to str
-        Of each follow-up, the category of the respondents who were not asked.
-    """
+    """The rows of a regression."""
 
     n: int
     clear: Mapping[str, Numbers | Categories]
+    """Columns in clear."""
     units: tuple[Unit, ...] = ()
+    """Perturbed questions and blocks."""
     weights: Array | None = None
+    """f64[n], survey weights, positive."""
     clusters: Places | None = None
+    """int64[n], which rows were drawn together."""
     dropped: int = 0
+    """Rows that were left out, since a column of the formula was empty."""
     not_asked: Mapping[str, str] = field(default_factory=dict)
+    """Of each follow-up, the category of the respondents who were not asked."""
 
     def unit_of(self, name: str) -> Unit | None:
-        """Return the unit whose question has a name; None for a column in clear.
-
-        Raises
-        ------
-        InvalidParameter
-            If there is no column of the name.
-        """
+        """Return the unit whose question has a name; None for a column in clear."""
         for unit in self.units:
             if any(question.name == name for question in unit.questions):
                 return unit
@@ -295,17 +253,11 @@ def patterns_of(
 ) -> tuple[Patterns, Places]:
     """Return the patterns of a protocol's records, and that of each record.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        The protocol of the question or of the block.
-    records : uint8[n, record_size]
-        Well formed.
-    cells : int64[k], optional
-        The combination of answers to some questions of a block, 0..K-1, of each value. A record is
-        then known by how many values of each it supports. Of n_f out of m_f these have, up to a
-        factor of the record, the likelihood low + rise n_f / m_f under f, whatever the answers to
-        the block's other questions are; by local hashing, on average over the hash functions.
+    `cells` int64[k] have the combination of answers to some questions of a block, 0..K-1, of each
+    value. A record is then known by how many values of each it supports. Of n_f out of m_f these
+    have, up to a factor of the record, the likelihood low + rise n_f / m_f under f, whatever the
+    answers to the block's other questions are; by local hashing, on average over the hash
+    functions.
     """
     one = oracle.names_one_value
     ratio = oracle.likelihood_ratio
@@ -370,10 +322,7 @@ def _distinct(counts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Pla
 
 
 def even_products_of_cells(oracle: FrequencyOracle, cells: Places) -> Array:
-    """Return f64[K, K]: what :meth:`Patterns.even_products` says of cells of a protocol's values.
-
-    All cells are alike, and so are the values of each; by records drawn of them.
-    """
+    """Return f64[K, K]: :meth:`Patterns.even_products` of even cells, by records drawn of them."""
     sizes = np.bincount(cells).astype(np.float64)
     k, low, rise = len(sizes), float(oracle.q), float(oracle.p - oracle.q)
     if oracle.names_one_value:
@@ -401,15 +350,7 @@ def even_products_of_cells(oracle: FrequencyOracle, cells: Places) -> Array:
 def with_unasked(
     patterns: Patterns, places: Places, asked: npt.NDArray[np.bool_]
 ) -> tuple[Patterns, Places]:
-    """Return patterns with one more, of rows of which the question was not asked.
-
-    Parameters
-    ----------
-    patterns, places
-        Of the rows of which it was asked.
-    asked : bool[n]
-        Which these are.
-    """
+    """Return patterns with one more, of rows of which the question was not asked."""
     number, k = patterns.table.shape
     table = np.concatenate([patterns.table, np.zeros((1, k), patterns.table.dtype)])
     named = None if patterns.named is None else np.append(patterns.named, 0)
@@ -428,21 +369,10 @@ def patterns_of_law(
 ) -> Patterns:
     """Return the patterns of a law as a table, one for each value that is recorded.
 
-    Parameters
-    ----------
-    law : f64[r, k]
-        P(recorded | true): a row for each recorded value, a column for each true one.
-    groups : sequence of str, optional
-        The group of respondents that each row of the law is of, where they have laws of their own;
-        a law then need not tell all true values apart by itself, if all together do.
-    field : str
-        Parameter that an error names.
-
-    Raises
-    ------
-    InvalidParameter
-        If a column does not sum to 1 within `ROUNDING`, or the law does not tell the true values
-        apart.
+    The law f64[r, k] is P(recorded | true), a row for each recorded value; `groups` has the group
+    of respondents that each row is of, where they have laws of their own, which then need only tell
+    all true values apart together. It refuses, naming `field`, a column that does not sum to 1
+    within `ROUNDING`, and a law that does not tell the true values apart.
     """
     names = [] if groups is None else sorted(set(groups))
     of = np.array([names.index(group) for group in groups or ()], np.int64)

@@ -37,16 +37,8 @@ def first_order_bias(
     held at the maximum's, and the derivative of the trace follows from those of e and of j; so they
     may be of a sample of the rows.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of all rows, or of a sample of them.
-    parameters : f64[q]
-        The maximum of the likelihood of all rows.
-    inverse : f64[q, q]
-        Inverse of the observed information of all rows there.
-    times : float
-        Weight of all rows, to that of the sample.
+    The likelihood is of all rows, or of a sample of them with `times` their weight; the maximum and
+    the inverse f64[q, q] of the observed information there are of all rows.
     """
     outer = inverse @ likelihood.crossed(parameters) @ inverse * times
     found = np.zeros(likelihood.outcome_size)

@@ -30,18 +30,12 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """The combinations of answers to some questions.
-
-    Attributes
-    ----------
-    questions : tuple of Question
-        The first one slowest.
-    numbers : int64[K] or None
-        Those that can be, in mixed radix, increasing; None: all.
-    """
+    """The combinations of answers to some questions."""
 
     questions: tuple[Question, ...]
+    """The first one slowest."""
     numbers: Places | None = None
+    """int64[K], those that can be, in mixed radix, increasing; None: all."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -75,18 +69,9 @@ class Combinations:
     def apart(self, name: str) -> tuple[Mapping[str, Places], Places]:
         """Return the combinations of the other questions, and where each answer stands with each.
 
-        Returns
-        -------
-        mapping of str to int64[C]
-            The answer to each other question.
-        int64[Y, C]
-            The place of each answer to the question `name` with each of them; Y is 1 if there is no
-            such question.
-
-        Raises
-        ------
-        InvalidParameter
-            If an answer cannot be with one of them: no slope says so.
+        They are int64[C] by name, and int64[Y, C], the place of each answer to the question `name`
+        with each of them; Y is 1 if there is no such question. It refuses an answer that cannot be
+        with one of them: no slope says so.
         """
         others = [question for question in self.questions if question.name != name]
         if len(others) == len(self.questions):
@@ -112,15 +97,7 @@ class Combinations:
 
 
 def combinations_of(block: Block, names: Collection[str]) -> tuple[Combinations, Places | None]:
-    """Return the combinations of some questions of a block, and which one each of the block's has.
-
-    Returns
-    -------
-    Combinations
-        In the block's order.
-    int64[k] or None
-        Of each combination of answers to the whole block; None where these are all its questions.
-    """
+    """Return the combinations of questions, and the block's among them, int64[k]; None: all."""
     asked = [question for question in block.questions if question.name in names]
     mixed = np.zeros(block.k, np.int64)
     for question in asked:

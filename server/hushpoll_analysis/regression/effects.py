@@ -29,29 +29,19 @@ _STEP: Final = 1e-3
 
 @dataclass(frozen=True)
 class Chance:
-    """A chance of a category of the outcome, or a difference of two, with its interval.
-
-    Attributes
-    ----------
-    what : str
-        The values that are compared, or stated.
-    category : str
-        Of the outcome.
-    estimate : float
-        Of the chance.
-    standard_error, lower, upper : float or None
-        None where no interval is known to hold: the chance may be any.
-    too_noisy : bool
-        Whether it follows from a slope that is too noisy to tell.
-    """
+    """A chance of a category of the outcome, or a difference of two, with its interval."""
 
     what: str
+    """The values that are compared, or stated."""
     category: str
+    """Of the outcome."""
     estimate: float
     standard_error: float | None
+    """None, as the limits, where no interval is known to hold: the chance may be any."""
     lower: float | None
     upper: float | None
     too_noisy: bool = False
+    """Whether it follows from a slope that is too noisy to tell."""
 
     def to_dict(self) -> dict[str, str | float | None]:
         """Return it as ``--json`` gives it."""
@@ -60,24 +50,15 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Average chances of a fitted model.
-
-    Attributes
-    ----------
-    likelihood : Likelihood
-        The model.
-    parameters : f64[q]
-        Its estimates.
-    known : Covariance
-        Of the parameters.
-    told : bool
-        Whether chances have intervals; not of a model whose slopes have none.
-    """
+    """Average chances of a fitted model."""
 
     likelihood: Likelihood
     parameters: Array
+    """f64[q], estimates."""
     known: Covariance
+    """Of the parameters."""
     told: bool = True
+    """Whether chances have intervals; not of a model whose slopes have none."""
 
     def at(self, clear: Values, hidden: Values) -> tuple[Array, Array]:
         """Return the average chances f64[Y] at other values, and their gradients f64[Y, q]."""
@@ -172,22 +153,7 @@ def marginal_effects(averages: Averages, *, confidence: float) -> list[Chance]:
 
 
 def predicted(averages: Averages, values: Mapping[str, str], *, confidence: float) -> list[Chance]:
-    """Return average chances if all rows had stated values of some predictors.
-
-    Parameters
-    ----------
-    averages : Averages
-        Of a fitted model.
-    values : mapping of str to str
-        By predictor: the category's text, or a number.
-    confidence : float
-        In (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For a predictor that the model does not have, or a category that it does not have.
-    """
+    """Return average chances if all rows had stated values, texts or numbers, of predictors."""
     design = averages.likelihood.design
     clear, hidden = dict(design.clear), dict(design.hidden.codes)
     predictors = _predictors(averages.likelihood)

@@ -65,40 +65,27 @@ _FAR: Final = 12.0
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the likelihood is largest.
-
-    Attributes
-    ----------
-    parameters : f64[q]
-        The outcome's, then the mixing's.
-    slopes : Slopes
-        There, with both kinds of information.
-    steps : int
-        Of all starts.
-    converged : bool
-        Whether the step that is left is below `CONVERGED`.
-    starts, agreed : int
-        Starts, and those that led to this maximum.
-    flat : int or None
-        A parameter that has no finite maximum, or of which the rows say nothing.
-    infinite : bool
-        Whether it has grown beyond bounds.
-    complete : f64[q, q]
-        Information of complete data at the start.
-    origin : f64[q]
-        The start, without slopes.
-    """
+    """Where the likelihood is largest."""
 
     parameters: Array
+    """f64[q], the outcome's, then the mixing's."""
     slopes: Slopes
+    """There, with both kinds of information."""
     steps: int
+    """Of all starts."""
     converged: bool
+    """Whether the step that is left is below `CONVERGED`."""
     starts: int
     agreed: int
+    """Starts that led to this maximum."""
     flat: int | None
+    """A parameter that has no finite maximum, or of which the rows say nothing."""
     infinite: bool
+    """Whether it has grown beyond bounds."""
     complete: Array
+    """f64[q, q], information of complete data at the start."""
     origin: Array
+    """f64[q], the start, without slopes."""
 
 
 def maximise(
@@ -109,15 +96,9 @@ def maximise(
 ) -> Maximum:
     """Return the maximum of the likelihood.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of the rows.
-    start : f64[q]
-        The parameters without slopes; the climb begins at the shares that EM finds from there, and
-        again at those that it finds given the slopes.
-    enough : float
-        Squared length, in standard errors, of the step that may be left.
+    `start` has the parameters without slopes; the climb begins at the shares that EM finds from
+    there, and again at those that it finds given the slopes. `enough` is the squared length, in
+    standard errors, of the step that may be left.
     """
     work = float(len(likelihood.rows.group)) * likelihood.size**2
     begin = with_shares(likelihood, start)
@@ -218,19 +199,10 @@ def climb(
     is trusted follows from how well the last rise was foreseen. Newton's step is used again as long
     as it shortens what is left tenfold, since a gradient costs a twentieth of an information.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of the rows.
-    start : f64[q]
-        Its likelihood must not be 0.
-    fixed : bool[q], optional
-        Parameters that stay where they are.
-    enough : float
-        Squared length, in standard errors, of the step that may be left: twice the rise of the
-        log-likelihood that the information foresees (half of it is Newton's decrement).
-    most : int
-        Steps after which no other begins.
+    The likelihood at the start must not be 0, and `fixed` parameters stay where they are. `enough`
+    is the squared length, in standard errors, of the step that may be left: twice the rise of the
+    log-likelihood that the information foresees (half of it is Newton's decrement). After `most`
+    steps no other begins.
     """
     free: Flags = np.ones(len(start), np.bool_) if fixed is None else ~fixed
     at, trusted = np.array(start, np.float64), _TRUST * float(np.sqrt(likelihood.total))
@@ -296,7 +268,7 @@ def _trusted_step(
 
 
 def _damped(known: Array, metric: Array, gradient: Array, most: float) -> Array | None:
-    """Return (I + m M)^-1 g with the least m >= 0 that makes it positive and no longer than most.
+    """Return (I + m M)^-1 g with the least m >= 0 that makes it positive and not too long.
 
     The length is met within a fifth. None if no m does it.
     """
@@ -393,10 +365,7 @@ def _upwards(
     *,
     whole: bool = False,
 ) -> tuple[Array, Slopes] | None:
-    """Return the first point on a step, halved again and again, that is higher; None: none is.
-
-    Where it is the whole step or none, it must rise by more.
-    """
+    """Return the first point on a step, halved again and again, that is higher; None: none is."""
     length, share = 1.0, 0.05 if whole else 1e-4
     while length > 1e-6:
         tried = at.copy()
@@ -475,20 +444,8 @@ def profile(
 ) -> float | None:
     """Return where the profile likelihood of a parameter has fallen by so much; None: nowhere.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of the rows.
-    maximum : Maximum
-        Its maximum.
-    place : int
-        The parameter.
-    fall : float
-        Nats below the maximum.
-    side : int
-        -1 for below the estimate, 1 for above.
-    tell : callable, optional
-        Called at each point.
+    `fall` is in nats below the maximum; `side` is -1 for below the estimate, 1 for above; `tell` is
+    called at each point.
     """
     complete = maximum.complete
     scale = np.sqrt(likelihood.total / np.maximum(complete[place, place], 1e-300)) / 2

@@ -54,44 +54,31 @@ _LOADED: Final = 0.1
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient with what is known of it.
-
-    Attributes
-    ----------
-    name, term : str
-        Of its column and of the term of the formula.
-    category : str or None
-        Category of the outcome that it compares with the reference, where there are several.
-    estimate, standard_error : float or None
-        None where the likelihood has no finite maximum.
-    statistic, p_value : float or None
-        Of the test that it is 0: Wald's, or the root of the likelihood ratio.
-    lower, upper : float or None
-        Of the interval; None: it has no end on that side.
-    method : str
-        `WALD`, `PROFILE`, `TOO_LARGE` or `UNTOLD`.
-    simultaneous_lower, simultaneous_upper : float or None
-        Of intervals that all hold together.
-    expected_standard_error : float or None
-        Known before the outcome is looked at; None for intercepts and thresholds.
-    bias : float or None
-        What was taken off the maximum, where the estimates are bias-reduced.
-    """
+    """One coefficient with what is known of it."""
 
     name: str
+    """Of its column; `term` is of the formula."""
     term: str
     category: str | None
+    """Category of the outcome that it compares with the reference, where there are several."""
     estimate: float | None
+    """None, as its error, where the likelihood has no finite maximum."""
     standard_error: float | None
     statistic: float | None
+    """Of the test that it is 0: Wald's, or the root of the likelihood ratio."""
     p_value: float | None
     lower: float | None
+    """Of the interval; None: it has no end on that side."""
     upper: float | None
     method: str
+    """`WALD`, `PROFILE`, `TOO_LARGE` or `UNTOLD`."""
     simultaneous_lower: float | None
+    """Of intervals that all hold together."""
     simultaneous_upper: float | None
     expected_standard_error: float | None
+    """Known before the outcome is looked at; None for intercepts and thresholds."""
     bias: float | None = None
+    """What was taken off the maximum, where the estimates are bias-reduced."""
 
 
 @dataclass(frozen=True)
@@ -107,31 +94,22 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """The covariance of the estimates.
-
-    Attributes
-    ----------
-    matrix : f64[q, q]
-        Of all parameters; directions in which the likelihood is flat are held.
-    flat : bool[q]
-        Parameters without a finite maximum.
-    kind : str
-        Where it comes from.
-    freedom : float
-        Degrees of freedom of its tests; inf for the normal distribution.
-    inflation : f64[q]
-        Each variance, to the one of the observed information alone: by so much a fall of the
-        likelihood counts less (Rao and Scott, Annals of Statistics 1984).
-    inverse : f64[q, q]
-        Inverse of the observed information, in directions in which the likelihood is not flat.
-    """
+    """The covariance of the estimates."""
 
     matrix: Array
+    """f64[q, q], of all parameters; directions in which the likelihood is flat are held."""
     flat: Flags
+    """bool[q], parameters without a finite maximum."""
     kind: str
+    """Where it comes from."""
     freedom: float
+    """Degrees of freedom of its tests; inf for the normal distribution."""
     inflation: Array
+    """f64[q], each variance, to the one of the observed information alone: by so much a fall of the
+    likelihood counts less (Rao and Scott, Annals of Statistics 1984)."""
     inverse: Array
+    """f64[q, q], inverse of the observed information, in directions in which the likelihood is not
+    flat."""
 
     def quantile(self, confidence: float) -> float:
         """Return the two-sided quantile."""
@@ -157,17 +135,7 @@ class Covariance:
 def covariance(
     likelihood: Likelihood, maximum: Maximum, *, robust: bool, estimates: Array | None = None
 ) -> Covariance:
-    """Return the covariance of the estimates, by the information at them.
-
-    Parameters
-    ----------
-    likelihood, maximum
-        The model and where it is largest.
-    robust : bool
-        Whether the sandwich is used; it is with weights or clusters.
-    estimates : f64[q], optional
-        By default the maximum.
-    """
+    """Return the covariance of the estimates; the sandwich if `robust`, weighted or clustered."""
     at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
     if estimates is not None:
         at, slopes = estimates, likelihood.at(estimates, complete=False)
@@ -216,12 +184,7 @@ def telling_epsilon(sample: Likelihood, total: float) -> float | None:
 
     Rounded up to two digits; None where no epsilon is known to do it, as of laws that are tables.
 
-    Parameters
-    ----------
-    sample : Likelihood
-        Of all rows, or of a sample of many.
-    total : float
-        Weight of all rows.
+    The sample is of all rows, or of many; `total` is the weight of all.
     """
     oracles = [unit.oracle for unit in sample.units if unit.oracle is not None]
     if not oracles or len(oracles) < len(sample.units):
@@ -260,10 +223,7 @@ def _even(unit: Unit, oracle: FrequencyOracle, times: float) -> Array:
 
 
 def spreads(likelihood: Likelihood) -> Array:
-    """Return by how much each column is to change for its slope to be compared with `NOISY`.
-
-    1 for dummies; a standard deviation for numbers.
-    """
+    """Return by how much each column changes: 1, or a standard deviation of numbers."""
     design = likelihood.design
     sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, design.groups)
     found = []
@@ -279,15 +239,7 @@ def spreads(likelihood: Likelihood) -> Array:
 
 
 def expected_of_slopes(likelihood: Likelihood, sample: Likelihood) -> dict[int, float]:
-    """Return, by parameter, the expected standard errors that are compared with `NOISY`.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        The model.
-    sample : Likelihood
-        Of all rows, or of a sample of many, of which they are computed.
-    """
+    """Return, by parameter, expected errors, of a sample of rows, to be compared with `NOISY`."""
     family, wide = likelihood.family, spreads(likelihood)
     errors = expected_errors(sample) * np.sqrt(sample.total / likelihood.total)
     return {
@@ -310,21 +262,9 @@ def coefficients(
 ) -> list[Coefficient]:
     """Return the coefficients of the outcome's model.
 
-    Parameters
-    ----------
-    likelihood, maximum, known
-        The model, its maximum and the covariance of the estimates.
-    confidence : float
-        Of the intervals.
-    expected_of : mapping of int to float
-        See :func:`expected_of_slopes`.
-    bias : f64[outcome_size], optional
-        Of the maximum: it is taken off estimates with Wald's intervals.
-    changes : f64[outcome_size, 2], optional
-        Of their variances to both sides (:mod:`hushpoll_analysis.regression.variances`); none by
-        default.
-    tell : callable, optional
-        Called at each point of a profile.
+    `bias` f64[outcome_size] is taken off estimates with Wald's intervals; `changes`
+    f64[outcome_size, 2] are those of their variances to both sides
+    (:mod:`hushpoll_analysis.regression.variances`). `tell` is called at each point of a profile.
     """
     family = likelihood.family
     z = known.quantile(confidence)
@@ -431,17 +371,8 @@ def tests(
 ) -> list[Test]:
     """Return the tests of each term, and of all slopes together; none where slopes are untold.
 
-    Parameters
-    ----------
-    likelihood, maximum, known
-        The model, its maximum and the covariance of the estimates.
-    estimates : f64[q]
-        Of Wald's tests.
-    table : sequence of Coefficient
-        Whose own test is that of a term with one coefficient.
-    ratios : bool
-        Whether likelihood ratios are computed, which fit the model once more for each test; they
-        hold without weights and clusters alone.
+    A term with one coefficient has the test of its row of `table`. Likelihood ratios fit the model
+    once more for each test; they hold without weights and clusters alone.
     """
     family = likelihood.family
     found: list[Test] = []
@@ -472,10 +403,7 @@ def tests(
 def wald(
     term: str, values: Array, known: Covariance, places: npt.NDArray[np.int64]
 ) -> Iterator[Test]:
-    """Yield Wald's test that some coefficients are 0, where their covariance has an inverse.
-
-    Of fewer clusters than coefficients it has none, and of rows that a line fits without error.
-    """
+    """Yield Wald's test that coefficients are 0, where their covariance has an inverse."""
     inverse = covariance_of(known.matrix[np.ix_(places, places)])
     if inverse is not None:
         statistic = float(values @ inverse @ values)

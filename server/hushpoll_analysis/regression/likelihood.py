@@ -30,8 +30,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.passes import multiply, multiply_whole
-from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
+from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums, multiply, multiply_whole
 from hushpoll_analysis.regression.terms.design import Design
 
 Array = npt.NDArray[np.float64]
@@ -54,51 +53,29 @@ _RUNS = 16
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that are alike in all that the model reads, sorted by their group in clear.
-
-    Attributes
-    ----------
-    group : int64[R]
-        Group in clear.
-    outcome : int64[R] or None
-        Category of the outcome, the reference 0; None if it is perturbed.
-    patterns : tuple of int64[R]
-        The pattern of each unit's record; the outcome's own unit is the last, if it is alone.
-    weight, square : f64[R]
-        Sums of the rows' weights and of their squares.
-    cluster : int64[R] or None
-        Which were drawn together, from 0.
-    """
+    """Rows that are alike in all that the model reads, sorted by their group in clear."""
 
     group: Places
+    """int64[R], group in clear."""
     outcome: Places | None
+    """int64[R], category of the outcome, the reference 0; None if it is perturbed."""
     patterns: tuple[Places, ...]
+    """int64[R], the pattern of each unit's record; the outcome's own unit is the last, if it is
+    alone."""
     weight: Array
+    """f64[R], sums of the rows' weights, and `square` of their squares."""
     square: Array
     cluster: Places | None
+    """Which were drawn together, from 0."""
 
 
 class Likelihood:
     """The log-likelihood of rows, as a function of the parameters.
 
-    Parameters
-    ----------
-    design : Design
-        Of the predictors.
-    family : Family
-        Of the outcome.
-    outcome : Unit or int64[n]
-        The unit that has the outcome, or its categories in clear, the reference 0.
-    name : str
-        Of the outcome.
-    order : int64[Y]
-        The code of the outcome in its domain, of each category of the family.
-
-    Attributes
-    ----------
-    prior : float
-        Precision of a normal prior of the mixing's parameters about 0, by the mean squared logit
-        that each combination's have; 0 for none.
+    The outcome is the unit that has it, or its categories in clear, int64[n], the reference 0;
+    `order` int64[Y] has its code in its domain, of each category of the family. `prior` is the
+    precision of a normal prior of the mixing's parameters about 0, by the mean squared logit that
+    each combination's have; 0 for none.
     """
 
     def __init__(
@@ -188,10 +165,7 @@ class Likelihood:
         return tuple(found)
 
     def record_likelihood(self, rows: slice) -> Array:
-        """Return f64[R, Y or 1, C]: the likelihood of records under each outcome and combination.
-
-        The outcome's axis has one place where it is in clear.
-        """
+        """Return f64[R, Y or 1, C]: the likelihood of records; 1 where the outcome is in clear."""
         shape = (rows.stop - rows.start, self.y if self.own is not None else 1, self.c)
         likely = np.ones(shape)
         flat = likely.reshape(len(likely), -1)
@@ -263,16 +237,9 @@ class Likelihood:
     ) -> Slopes:
         """Return the log-likelihood with its gradient and information.
 
-        Parameters
-        ----------
-        parameters : f64[q]
-            The outcome's, then the mixing's.
-        derivatives : int
-            0: the value alone; 1: the gradient, too; 2: the information, too.
-        complete, observed : bool
-            Whether the information of complete data, and the observed one, are computed.
-        crossed : bool
-            Whether the products of the scores are summed, which a sandwich needs.
+        Parameters f64[q] are the outcome's, then the mixing's. `derivatives` is 0 for the value
+        alone, 1 for the gradient, too, and 2 for the information, of complete data and observed as
+        asked; `crossed` sums the products of the scores, which a sandwich needs.
         """
         b, mixing = self.split(parameters)
         total = Sums(self, derivatives, complete=complete, observed=observed, crossed=crossed)
@@ -313,10 +280,7 @@ class Likelihood:
         (:meth:`Patterns.even_products`) then stands between their scores, and it is the same for
         all rows of one law: a matrix over outcomes and combinations, spread to each group in clear.
 
-        Parameters
-        ----------
-        even : sequence of f64[k, k], optional
-            Of each unit, in place of what its records tell of two answers.
+        `even` f64[k, k] of each unit takes the place of what its records tell of two answers.
         """
         origin = np.zeros(self.size)
         origin[: self.outcome_size] = self.family.start(np.full(self.y, 1 / self.y))
@@ -344,10 +308,7 @@ class Likelihood:
         return asked(seen.result().complete), asked(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
-        """Return the mean product of the chances of two outcomes and combinations, given a record.
-
-        Times their number, f64[Y C, Y C]; of rows of which the same was asked in the same way.
-        """
+        """Return f64[Y C, Y C]: Y C times the mean product of two chances given a record."""
         size, weight = self.y * self.c, self.rows.weight[rows]
         told = np.full((size, size), 1 / size)
         for place, unit in enumerate(self.units):
@@ -444,18 +405,8 @@ def spread(
 ) -> Array:
     """Return f64[R, Y or 1, C]: the product of numbers f64[R, k] of each unit.
 
-    Parameters
-    ----------
-    units : sequence of Unit
-        In the order of the combinations' axes.
-    parts : sequence of f64[R, k]
-        Of each unit.
-    own : str or None
-        Name of the unit that has the outcome.
-    outcome : str
-        Name of the outcome.
-    order : int64[Y]
-        Its codes in the order wanted.
+    Units are in the order of the combinations' axes; `own` is the one that has the outcome, whose
+    codes int64[Y] are in the order wanted.
     """
     whole: Any = np.ones((1, 1, 1))
     for unit, part in zip(units, parts, strict=True):

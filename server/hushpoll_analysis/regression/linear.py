@@ -48,11 +48,8 @@ def fit_linear(
 ) -> Regression:
     """Fit a linear regression; see :func:`hushpoll_analysis.regression.model.fit`.
 
-    Raises
-    ------
-    InvalidParameter
-        For an outcome that is no number; columns that depend on each other; records so noisy that
-        the moments of the predictors have no inverse.
+    It refuses an outcome that is no number, columns that depend on each other, and records so noisy
+    that the moments of the predictors have no inverse.
     """
     design = design_of(formula, answers)
     equations = _Equations(formula, answers, design)

@@ -403,13 +403,7 @@ def _part(model: _Model, rows: Places) -> Likelihood:
 
 
 def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
-    """Refuse a model of which the records cannot tell a coefficient.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the term.
-    """
+    """Refuse a model of which the records cannot tell a coefficient, naming its term."""
     likelihood, size = model.likelihood, model.likelihood.outcome_size
     flat = np.flatnonzero(known.flat[:size])
     if not len(flat):
@@ -439,7 +433,7 @@ def _refuse_flat(model: _Model, maximum: Maximum, known: Covariance) -> None:
 
 
 def _separating(model: _Model, flat: Sequence[Parameter]) -> Parameter | None:
-    """Return a flat coefficient of a column in clear, of an outcome in clear; None: there is none.
+    """Return a flat coefficient of a column in clear, of an outcome in clear; None if none is.
 
     Where others are perturbed, their noise may be why the likelihood has no maximum.
     """
@@ -482,10 +476,7 @@ def _bias(
     expected: Mapping[int, float],
     estimator: str | None,
 ) -> tuple[Array | None, list[str]]:
-    """Return the bias of the outcome's estimates, None where it stays, and what is said of it.
-
-    It stays where slopes have sets, since these are of the likelihood itself.
-    """
+    """Return the bias of the outcome's estimates, None where slopes have sets, and words for it."""
     likelihood = model.likelihood
     size = likelihood.outcome_size
     if estimator is None and any(unit.patterns.of_protocol for unit in likelihood.units):

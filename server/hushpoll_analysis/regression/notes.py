@@ -96,17 +96,7 @@ def notes_of_fit(
     sample: Likelihood,
     saturated: bool,
 ) -> list[str]:
-    """Return what must be known of a fit.
-
-    Parameters
-    ----------
-    likelihood, maximum, known
-        The model, its maximum and the covariance of the estimates.
-    sample : Likelihood
-        Over whose rows averages were taken: that of all rows, or of a part.
-    saturated : bool
-        Whether each combination of values in clear has its own chances of the perturbed predictors.
-    """
+    """Return what must be known of a fit; averages were taken over the rows of the sample."""
     notes = []
     if sample is not likelihood:
         notes.append(

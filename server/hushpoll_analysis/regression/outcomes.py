@@ -30,33 +30,18 @@ FAMILIES: Final = (LOGIT, MULTINOMIAL, ORDERED, LINEAR)
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One parameter of the outcome's model.
-
-    Attributes
-    ----------
-    name : str
-        Of its column, with the category that it is of where there are several.
-    column : int or None
-        Its column of the design; None for a threshold between two ordered categories.
-    category : str or None
-        The category of the outcome that it compares with the reference.
-    """
+    """One parameter of the outcome's model."""
 
     name: str
+    """Of its column, with the category that it is of where there are several."""
     column: int | None
+    """Its column of the design; None for a threshold between two ordered categories."""
     category: str | None
+    """The category of the outcome that it compares with the reference."""
 
 
 class Family(ABC):
-    """A model of a categorical outcome.
-
-    Parameters
-    ----------
-    domain : sequence of str
-        The outcome's categories, the reference first.
-    columns : sequence of Column
-        Of the design.
-    """
+    """A model of a categorical outcome, whose domain has the reference first."""
 
     name: ClassVar[str]
 
@@ -85,10 +70,7 @@ class Family(ABC):
 
     @abstractmethod
     def evaluate(self, eta: Array) -> tuple[Array, Array, Array]:
-        """Return ln P, f64[..., Y], and its derivatives by the linear predictors f64[..., M].
-
-        The first are f64[..., Y, M], the second, with the sign changed, f64[..., Y, M, M].
-        """
+        """Return ln P, f64[..., Y], its slopes, f64[..., Y, M], and minus the second ones."""
 
     def chances(self, eta: Array) -> Array:
         """Return P, f64[..., Y]."""

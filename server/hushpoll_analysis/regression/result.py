@@ -37,107 +37,69 @@ class Plain:
 
 @dataclass(frozen=True)
 class Mixing:
-    """A coefficient of the model of perturbed predictors given those in clear.
-
-    Attributes
-    ----------
-    combination : str
-        The answers that it compares with the first combination.
-    name : str
-        Its column.
-    estimate, standard_error : float or None
-        None where the likelihood has no finite maximum: nobody seems to have the combination.
-    """
+    """A coefficient of the model of perturbed predictors given those in clear."""
 
     combination: str
+    """The answers that it compares with the first combination."""
     name: str
+    """Its column."""
     estimate: float | None
+    """None where the likelihood has no finite maximum: nobody seems to have the combination."""
     standard_error: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Regression:
-    """A fitted regression.
-
-    Attributes
-    ----------
-    formula, family, outcome : str
-        What was fitted: the formula, ``logit``, ``multinomial``, ``ordered`` or ``linear``, and the
-        outcome's name.
-    categories : tuple of str
-        Of the outcome, the reference first; none of a linear outcome.
-    n, dropped : int
-        Rows that were used, and that were left out because a value is missing.
-    predictors : tuple of str
-        The attributes right of the tilde.
-    perturbed : tuple of str
-        The randomised questions among its columns.
-    log_likelihood : float or None
-        At the maximum. Of records of a protocol other than GRR up to a constant of the records;
-        None of a linear outcome.
-    converged : bool
-        Whether the maximum was reached.
-    starts, agreed, steps : int
-        Starts, those that led to the same maximum, and steps of all.
-    estimator : str
-        ``reduced``: the maximum of the likelihood less its first-order bias; ``likelihood``: the
-        maximum, or of a linear outcome what its moments give.
-    standard_errors : str
-        Where they come from.
-    confidence : float
-        Of each interval.
-    coefficients : tuple of Coefficient
-        Of the outcome's model.
-    mixing : tuple of Mixing
-        Of the perturbed predictors given those in clear.
-    tests : tuple of Test
-        Of each term, and of all slopes.
-    effects : tuple of Chance
-        Average marginal effects.
-    plain : tuple of Plain
-        The regression that takes the records for answers, which is biased.
-    notes : tuple of str
-        What a reader must know beside.
-    residual : float or None
-        Standard deviation of a linear outcome about what is predicted, by its moments.
-    adjusted_odds : tuple of AdjustedOdds
-        Mantel and Haenszel's odds ratios of predictors with two categories.
-    averages : Averages or None
-        What :meth:`predicted` computes with.
-    columns : tuple of Column
-        Of the design, which say what each slope compares.
-    times_epsilon : float or None
-        By how many times a larger epsilon of each randomised question would tell all slopes, where
-        some are too noisy; None where none is known to.
-    """
+    """A fitted regression."""
 
     formula: str
     family: str
     outcome: str
     categories: tuple[str, ...]
+    """Of the outcome, the reference first; none of a linear outcome."""
     n: int
     dropped: int
+    """Rows that were left out because a value is missing."""
     perturbed: tuple[str, ...]
+    """The randomised questions among its columns."""
     log_likelihood: float | None
+    """At the maximum. Of records of a protocol other than GRR up to a constant of the records; None
+    of a linear outcome."""
     converged: bool
     starts: int
     agreed: int
+    """Starts that led to the same maximum; `steps` are of all."""
     steps: int
     standard_errors: str
+    """Where they come from."""
     confidence: float
     coefficients: tuple[Coefficient, ...]
     mixing: tuple[Mixing, ...]
+    """Of the perturbed predictors given those in clear."""
     tests: tuple[Test, ...]
+    """Of each term, and of all slopes."""
     effects: tuple[Chance, ...]
+    """Average marginal effects."""
     plain: tuple[Plain, ...]
+    """The regression that takes the records for answers, which is biased."""
     notes: tuple[str, ...]
+    """What a reader must know beside."""
     residual: float | None = None
+    """Standard deviation of a linear outcome about what is predicted, by its moments."""
     adjusted_odds: tuple[AdjustedOdds, ...] = ()
+    """Mantel and Haenszel's odds ratios of predictors with two categories."""
     averages: Averages | None = None
+    """What :meth:`predicted` computes with."""
     predictors: tuple[str, ...] = ()
+    """The attributes right of the tilde."""
     columns: tuple[Column, ...] = ()
+    """Of the design, which say what each slope compares."""
     times_epsilon: float | None = None
+    """By how many times a larger epsilon of each randomised question would tell all slopes, where
+    some are too noisy; None where none is known to."""
     estimator: str = "likelihood"
+    """``reduced``: the maximum of the likelihood less its first-order bias; ``likelihood``: the
+    maximum, or of a linear outcome what its moments give."""
 
     @property
     def slopes(self) -> Slopes:
@@ -209,11 +171,6 @@ class Regression:
 
         Those that follow from a slope that is too noisy to tell say so; where no slope is told,
         they have no intervals.
-
-        Raises
-        ------
-        InvalidParameter
-            For a predictor or a category that the model does not have.
         """
         if self.averages is None:
             return []
@@ -223,11 +180,7 @@ class Regression:
         return [replace(one, too_noisy=one.too_noisy or marked) for one in found]
 
     def adjusted(self) -> list[dict[str, str | float | None]]:
-        """Return average chances if all rows had each answer of each predictor with categories.
-
-        Of predictors with at most `MOST_ADJUSTED` answers, one at a time; empty of a linear
-        outcome.
-        """
+        """Return average chances for each answer of predictors with up to `MOST_ADJUSTED`."""
         return [
             {"predictor": name, "value": level, **chance.to_dict()}
             for name, levels in named_factors(self.columns).items()

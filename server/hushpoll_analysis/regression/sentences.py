@@ -15,7 +15,7 @@ from typing import Final
 
 from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient
 from hushpoll_analysis.regression.terms.coding import Coded, Column
-from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import decimals_of, ratio_texts, with_decimals
 
 LARGEST_ODDS: Final = 700.0
 """Largest logarithm whose exponential is a number."""
@@ -24,19 +24,13 @@ _SCORE: Final = "score("
 
 @dataclass(frozen=True)
 class Compared:
-    """What one factor of a column compares.
-
-    Attributes
-    ----------
-    predictor : str
-        The attribute, or the computed number as the formula has it.
-    category, reference : str or None
-        The answer whose dummy it is, and the one that it is set against; None for numbers, and no
-        reference where the model has a dummy of every answer.
-    """
+    """What one factor of a column compares."""
 
     predictor: str
+    """The attribute, or the computed number as the formula has it."""
     category: str | None
+    """The answer whose dummy it is, and the reference that it is set against; None for numbers, and
+    no reference where the model has a dummy of every answer."""
     reference: str | None
 
     @property
@@ -73,29 +67,15 @@ def _compared(column: Column, coded: Coded, level: int | None) -> Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Slopes:
-    """The slopes of a model, and what sentences say of them.
-
-    Attributes
-    ----------
-    family, outcome : str
-        Of the model.
-    categories : tuple of str
-        Of the outcome, the reference first; none of a linear outcome.
-    columns : sequence of Column
-        Of the design.
-    coefficients : sequence of Coefficient
-        All of the outcome's model.
-    confidence : float
-        Of the intervals.
-    n : int
-        Rows.
-    """
+    """The slopes of a model, and what sentences say of them."""
 
     family: str
     outcome: str
     categories: tuple[str, ...]
+    """Of the outcome, the reference first; none of a linear outcome."""
     columns: Sequence[Column]
     coefficients: Sequence[Coefficient]
+    """All of the outcome's model."""
     confidence: float
     n: int
 

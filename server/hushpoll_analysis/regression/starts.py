@@ -86,18 +86,9 @@ def _by_em(
 ) -> Array:
     """Return the parameters to which steps of EM for shares f64[c, groups] lead from even ones.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of the rows.
-    at_shares : callable
-        Returns the parameters of shares.
-    risen : callable
-        Returns, of the gradient by the mixing, that by the logits of each group's shares.
-    people : f64[groups]
-        Sum of weights of each group.
-    own : float
-        Respondents that each combination of a group has at the end beside those of the shares.
+    `risen` returns, of the gradient by the mixing, that by the logits of each group's shares;
+    `people` f64[groups] is the sum of weights of each; `own` are the respondents that each
+    combination of a group has at the end beside those of the shares.
     """
     c = likelihood.c
     shares = np.full((c, len(people)), 1 / c)

@@ -37,31 +37,21 @@ _CELLS: Final = 4
 
 @dataclass(frozen=True)
 class AdjustedOdds:
-    """The odds ratio of one yes/no predictor, with all others held fixed as strata.
-
-    Attributes
-    ----------
-    name : str
-        Of the predictor and its category.
-    strata : int
-        Combinations of the other predictors that some row has.
-    odds_ratio : float or None
-        None where R or S is not positive: the records are too noisy.
-    lower, upper : float or None
-        Of the interval; None: it has no end on that side.
-    p_value : float or None
-        Of the test that the ratio is 1.
-    method : str
-        Where the variance comes from.
-    """
+    """The odds ratio of one yes/no predictor, with all others held fixed as strata."""
 
     name: str
+    """Of the predictor and its category."""
     strata: int
+    """Combinations of the other predictors that some row has."""
     odds_ratio: float | None
+    """None where R or S is not positive: the records are too noisy."""
     lower: float | None
+    """Of the interval; None: it has no end on that side."""
     upper: float | None
     p_value: float | None
+    """Of the test that the ratio is 1."""
     method: str
+    """Where the variance comes from."""
 
 
 def adjusted_odds(
@@ -201,10 +191,7 @@ def _variance(x: Array, stratum: Places, total: Array, size: Array, psi: float) 
 def _fieller(
     r: float, s: float, zero: float, linear: float, square: float, z: float
 ) -> tuple[float | None, float | None]:
-    """Return the ends of {psi > 0: (r - psi s)^2 <= z^2 variance}; None: no end.
-
-    Where it has two parts, all between them counts as well.
-    """
+    """Return the ends of {psi > 0: (r - psi s)^2 <= z^2 variance}, of two parts the outer ones."""
     a, b, c = s * s - z * z * square, -2 * r * s - z * z * linear, r * r - z * z * zero
     inside = b * b - 4 * a * c
     if a <= 0 and inside <= 0:

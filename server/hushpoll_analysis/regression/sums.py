@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from hushpoll_analysis.regression.passes import hold, products
+from hushpoll_protocols.kernels.compilation import njit
 
 if TYPE_CHECKING:
     from hushpoll_analysis.regression.likelihood import Likelihood
@@ -25,50 +25,149 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
+
+@njit
+def multiply(
+    likely: Array, table: npt.NDArray[Any], places: Places, codes: Places, low: float, rise: float
+) -> None:
+    """Multiply f64[R, Y, C] by a unit's likelihoods of its answers, int64[Y, C], in each row."""
+    for i in range(places.shape[0]):
+        pattern = places[i]
+        for y in range(codes.shape[0]):
+            for c in range(codes.shape[1]):
+                likely[i, y, c] *= low + rise * table[pattern, codes[y, c]]
+
+
+@njit
+def multiply_whole(likely: Array, table: Array, places: Places) -> None:
+    """Multiply f64[R, E] by the likelihoods f64[P, E] of each row's pattern."""
+    for i in range(places.shape[0]):
+        row, known = likely[i], table[places[i]]
+        for e in range(row.shape[0]):
+            row[e] *= known[e]
+
+
+@njit
+def hold(
+    place: Places,
+    outcome: Places,
+    likely: Array,
+    joint: Array,
+    weight: Array,
+    held: Array,
+) -> float:
+    """Add the chances of what each row hides to f64[g, Y, C]; return the log-likelihood.
+
+    The outcome is -1 where it is perturbed. NaN: a row has no chance.
+    """
+    value = 0.0
+    hidden, combinations = likely.shape[1], likely.shape[2]
+    chance = np.empty(combinations)
+    for i in range(place.shape[0]):
+        g = place[i]
+        first = max(outcome[i], 0)
+        total = 0.0
+        for y in range(hidden):
+            mine, known = joint[g, first + y], likely[i, y]
+            for c in range(combinations):
+                total += mine[c] * known[c]
+        if not total > 0:
+            return np.nan
+        value += weight[i] * np.log(total)
+        share = weight[i] / total
+        for y in range(hidden):
+            mine, known, sums = joint[g, first + y], likely[i, y], held[g, first + y]
+            for c in range(combinations):
+                chance[c] = share * mine[c] * known[c]
+            for c in range(combinations):
+                sums[c] += chance[c]
+    return value
+
+
+@njit
+def products(
+    place: Places,
+    outcome: Places,
+    likely: Array,
+    joint: Array,
+    first: Array,
+    kinds: Array,
+    center: Array,
+    weight: Array,
+    sums: Array,
+) -> None:
+    """Add the products of the rows' expected scores to the upper triangles of f64[g, W, W].
+
+    A score has, for each linear predictor m and each kind k of a column, the sum over combinations
+    of chance, slope f64[g, C, Y, M] and kind f64[C, D]; then the chance of each combination but the
+    first, less its center.
+    """
+    hidden, combinations = likely.shape[1], likely.shape[2]
+    predictors, number = first.shape[3], kinds.shape[1]
+    width = sums.shape[1]
+    chance = np.empty((hidden, combinations))
+    pulled = np.empty(combinations)
+    score = np.empty(width)
+    for i in range(place.shape[0]):
+        g = place[i]
+        start = max(outcome[i], 0)
+        total = 0.0
+        for y in range(hidden):
+            mine, known, found = joint[g, start + y], likely[i, y], chance[y]
+            for c in range(combinations):
+                found[c] = mine[c] * known[c]
+            for c in range(combinations):
+                total += found[c]
+        for m in range(predictors):
+            pulled[:] = 0.0
+            for y in range(hidden):
+                for c in range(combinations):
+                    pulled[c] += chance[y, c] * first[g, c, start + y, m]
+            part = score[m * number : (m + 1) * number]
+            part[:] = 0.0
+            for c in range(combinations):
+                scaled, kind = pulled[c] / total, kinds[c]
+                for k in range(number):
+                    part[k] += scaled * kind[k]
+        free = predictors * number
+        for c in range(1, combinations):
+            within = 0.0
+            for y in range(hidden):
+                within += chance[y, c]
+            score[free + c - 1] = within / total - center[g, c - 1]
+        # views of one row each: their loops are without a check of each place
+        upper = sums[g]
+        for a in range(width):
+            scaled, row, rest = weight[i] * score[a], upper[a, a:], score[a:]
+            for b in range(width - a):
+                row[b] += scaled * rest[b]
+
+
 _SPARSE = 0.2
 """Share of products of columns in clear that are not 0, below which they are kept as sparse."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """The log-likelihood with its derivatives.
-
-    Attributes
-    ----------
-    value : float
-        Log-likelihood.
-    gradient : f64[q]
-        By all parameters, the outcome's first.
-    complete : f64[q, q] or None
-        Information of the data with nothing hidden.
-    observed : f64[q, q] or None
-        Information of the rows.
-    crossed : f64[q, q] or None
-        Sum over rows, or clusters of rows, of the products of their weighted scores.
-    """
+    """The log-likelihood with its derivatives."""
 
     value: float
     gradient: Array
+    """f64[q], by all parameters, the outcome's first."""
     complete: Array | None = None
+    """f64[q, q], information of the data with nothing hidden."""
     observed: Array | None = None
+    """f64[q, q], information of the rows."""
     crossed: Array | None = None
+    """f64[q, q], sum over rows, or clusters of rows, of the products of their weighted scores."""
 
 
 class Kinds:
     """What a design's columns have in common.
 
-    Attributes
-    ----------
-    table : f64[C, D]
-        The distinct columns of v.
-    of : int64[p]
-        The one that each column has.
-    products : f64[C, D * D]
-        Products of two of them.
-    alike : list of _Alike
-        The kinds, by the numbers in clear that they stand beside.
-    upper : pair of int64
-        Places of the upper triangle of combinations but the first.
+    `table` f64[C, D] are the distinct columns of v, `of` int64[p] the one that each column has,
+    `products` f64[C, D * D] those of two of them, `alike` the kinds by the numbers in clear that
+    they stand beside, and `upper` the places of the upper triangle of combinations but the first.
     """
 
     def __init__(self, design: Design) -> None:
@@ -115,21 +214,14 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Kinds of columns that stand beside the same numbers in clear.
-
-    Attributes
-    ----------
-    kinds : int64[E]
-        The kinds.
-    u : int64[S]
-        A column of u for each of their numbers in clear.
-    columns : int64[E, S]
-        The design's column of each kind and number.
-    """
+    """Kinds of columns that stand beside the same numbers in clear."""
 
     kinds: Places
+    """int64[E]"""
     u: Places
+    """int64[S], a column of u for each of their numbers in clear."""
     columns: Places
+    """int64[E, S], the design's column of each kind and number."""
 
 
 def _alike(u: Array, of: Places, kinds: int) -> list[_Alike]:
@@ -164,18 +256,7 @@ def _contracted(one: Array, two: Array, sums: Array, rows: Places, columns: Plac
 
 
 class Sums:
-    """The sums over parts of the rows.
-
-    Parameters
-    ----------
-    of : Likelihood
-        Whose rows they are.
-    derivatives : int
-        0, 1 or 2.
-    complete, observed, crossed : bool
-        Whether the information of complete data, the observed one, and the products of scores, are
-        summed.
-    """
+    """The sums over parts of a likelihood's rows, with as many derivatives (0, 1 or 2)."""
 
     def __init__(
         self,

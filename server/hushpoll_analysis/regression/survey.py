@@ -42,16 +42,7 @@ from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 def checked_formula(
     published: Published, formula: str | Formula, *, family: str | None = None
 ) -> Formula:
-    """Return a formula that a survey's records can answer, before any record is read.
-
-    Raises
-    ------
-    InvalidParameter
-        For a formula that cannot be read; an attribute or a reference that the survey does not
-        have, with the nearest name; a family that the outcome cannot have; answers to the outcome
-        that nobody can give beside some to a predictor; too many combinations of answers to
-        perturbed predictors.
-    """
+    """Return a formula that a survey's records can answer, before any record is read."""
     read = read_formula(formula) if isinstance(formula, str) else formula
     attributes = {name: _attribute(published, name) for name in read.variables}
     outcome = read.outcome.variables[0]
@@ -90,11 +81,6 @@ def readers_formula(groups: ClearGroups, formula: str, *, family: str | None = N
 
     Its categories and references are those of the groups that are shown. Whether its attributes in
     clear may be combined is known of the records alone (:func:`answers_of`).
-
-    Raises
-    ------
-    InvalidParameter
-        For an attribute in clear that is not shown; as :func:`checked_formula`.
     """
     read = read_formula(formula)
     for name in read.variables:
@@ -196,23 +182,9 @@ def answers_of(
     An attribute in clear with three or more categories that are all numbers is a column of numbers;
     any other attribute has categories. Questions of a block that the formula names come together.
 
-    Parameters
-    ----------
-    records : Records
-        Of one survey.
-    formula : str or Formula
-        It names attributes.
-    weights : f64[n], optional
-        Survey weights, in the order of the records.
-    groups : ClearGroups, optional
-        What the reader may see of attributes in clear: their groups take the place of categories.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`checked_formula`; for attributes in clear that are not shown, or whose groups all
-        together leave few reports; for other weights than one for each record, or a weight that is
-        not positive.
+    `weights` f64[n] are survey weights, positive, in the order of the records; `groups` is what the
+    reader may see of attributes in clear: their groups take the place of categories, and must not
+    leave few reports all together.
     """
     if groups is None:
         published = records.published

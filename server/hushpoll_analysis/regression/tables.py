@@ -44,7 +44,7 @@ from hushpoll_shared.reading.table_reader import (
     open_table,
 )
 from hushpoll_shared.reading.text_files import named
-from hushpoll_shared.spelling.nearest import meant, remedy_for
+from hushpoll_shared.spelling.nearest import nearest_name, remedy_for
 from hushpoll_shared.spelling.text import show
 
 Array = npt.NDArray[np.float64]
@@ -67,42 +67,19 @@ _IF_MISSING: Final = (
 
 @dataclass(frozen=True)
 class Law:
-    """The law of a randomised column.
-
-    Attributes
-    ----------
-    recorded, domain : tuple of str
-        Recorded and true values.
-    patterns : Patterns
-        What each recorded value says.
-    groups : tuple of str or None
-        The group that each recorded value is of, where groups have laws of their own.
-    """
+    """The law of a randomised column."""
 
     recorded: tuple[str, ...]
+    """Recorded values; `domain` has the true ones."""
     domain: tuple[str, ...]
     patterns: Patterns
+    """What each recorded value says."""
     groups: tuple[str, ...] | None = None
+    """The group that each recorded value is of, where groups have laws of their own."""
 
 
 def read_law(path: Path, by: str | None = None) -> Law:
-    """Read the law of a randomised column.
-
-    Parameters
-    ----------
-    path : Path
-        CSV.
-    by : str, optional
-        The column that says which law a row has; the table then has it first.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is no table, a chance is no number in [0, 1], a recorded value stands twice, a
-        column does not sum to 1, or the law does not tell the true values apart.
-    OSError
-        If it cannot be read.
-    """
+    """Read the law of a randomised column from CSV; column `by` says which law a row has."""
     with open_table(path, field=LAW) as table:
         first = 0 if by is None else 1
         if by is not None and table.header[0] != by:
@@ -208,30 +185,10 @@ def read_answers(
     A column in clear is of numbers if all of its values are. Spaces around a value are no part of
     it. A row with an empty cell in one of the columns is left out, and counted.
 
-    Parameters
-    ----------
-    path : Path
-        CSV or Parquet with a header.
-    laws : mapping of str to Path
-        The law of each randomised column.
-    formula : str or Formula
-        It says which columns are read.
-    by : mapping of str to str, optional
-        Of randomised columns whose law differs between groups of respondents, the column that says
-        which one a row has.
-    missing : collection of str
-        Texts of cells that count as empty, such as NA.
-    weight, cluster : str, optional
-        Columns with survey weights, and with what rows were drawn together in.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file has no such table or column, a value is not in its law, a number is malformed, a
-        weight is not positive, a law is of a column that the formula does not name, or a group of
-        respondents has none.
-    OSError
-        If a file cannot be read.
+    The table is CSV or Parquet with a header; `by` has, of randomised columns whose law differs
+    between groups of respondents, the column that says which one a row has; `missing` are texts of
+    cells that count as empty, such as NA; `cluster` is a column with what rows were drawn together
+    in.
     """
     read = read_formula(formula) if isinstance(formula, str) else formula
     by = {} if by is None else by
@@ -324,7 +281,7 @@ def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
 
 
 def _place(header: Sequence[str], column: str, path: Path, field: str) -> int:
-    close = None if column in header else meant(column, header)
+    close = None if column in header else nearest_name(column, header)
     remedy = f"{'the formula' if field == FIELD else field.replace('_', '-')} names columns of it"
     if close is not None:
         remedy = f"did you mean {show(close)}? {remedy[0].upper()}{remedy[1:]}"

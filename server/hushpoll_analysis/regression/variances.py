@@ -32,19 +32,13 @@ _HALVINGS: Final = 50
 
 @dataclass(frozen=True)
 class Variance:
-    """An estimate, and its variance if a parameter had another value.
-
-    Attributes
-    ----------
-    estimate, error : float
-        With the standard error there, positive.
-    below, above : float
-        Variances at `REACH` standard errors below and above, to that at the estimate.
-    """
+    """An estimate, and its variance if a parameter had another value."""
 
     estimate: float
     error: float
+    """The standard error there, positive."""
     below: float = 1.0
+    """Variance at `REACH` standard errors below, and `above` above, to that at the estimate."""
     above: float = 1.0
 
     def distance(self, value: float = 0.0) -> float:
@@ -75,17 +69,7 @@ class Variance:
 
 
 def changes(likelihood: Likelihood, parameters: Array, inverse: Array) -> Array:
-    """Return f64[outcome_size, 2]: by how much the variances change to both sides of estimates.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Of the rows.
-    parameters : f64[q]
-        The estimates.
-    inverse : f64[q, q]
-        Inverse of the observed information there.
-    """
+    """Return f64[outcome_size, 2]: by how much the variances change to both sides of estimates."""
     found = np.ones((likelihood.outcome_size, 2))
     for place, ends in enumerate(found):
         error = np.sqrt(inverse[place, place])

@@ -60,33 +60,22 @@ _EQUAL: Final = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class InBlock:
-    """The evidence on two questions of one block.
-
-    Attributes
-    ----------
-    law : FrequencyOracle, Marginal or UnevenSets
-        Of the table's cells.
-    counts : JointCounts
-        Of both, in the order of the block.
-    frequencies : (f64[k1], f64[k2])
-        Of either question, in the order of the block, at least 0 and summing to 1.
-    root : f64[rank, k1 k2]
-        Of (M S M')^+.
-    efficiency : (float, float)
-        Which part of a dependence is seen, at most and at least.
-    statistic : float
-        X^2.
-    key : str
-        The tables depend on it and on the counts alone.
-    """
+    """The evidence on two questions of one block."""
 
     law: AnyLaw
+    """Of the table's cells."""
     counts: JointCounts
+    """Of both, in the order of the block."""
     frequencies: tuple[Array, Array]
+    """f64[k1] and f64[k2], of either question, at least 0 and summing to 1."""
     root: Array
+    """f64[rank, k1 k2], of (M S M')^+."""
     efficiency: tuple[float, float]
+    """Which part of a dependence is seen, at most and at least."""
     statistic: float
+    """X^2."""
     key: str
+    """The tables depend on it and on the counts alone."""
 
     @classmethod
     def of(
@@ -96,13 +85,7 @@ class InBlock:
         attributes: tuple[PublishedAttribute, PublishedAttribute],
         block: Block,
     ) -> InBlock:
-        """Return that of joint counts.
-
-        Raises
-        ------
-        InvalidParameter
-            For a table of more than `MOST_CELLS` cells, or one with a cell that nobody can be in.
-        """
+        """Return that of joint counts; refuses more than `MOST_CELLS` cells, or impossible ones."""
         first, second = attributes
         if counts.both.size > MOST_CELLS:
             raise InvalidParameter(
@@ -174,15 +157,7 @@ def _in_order(
 
 
 def has_rare_cells(law: AnyLaw, counts: JointCounts) -> bool:
-    """Return whether under independence few records support some combination, or lack it.
-
-    Parameters
-    ----------
-    law : FrequencyOracle, Marginal or UnevenSets
-        Of the cells, in the order of the counts.
-    counts : JointCounts
-        Of both questions.
-    """
+    """Return whether under independence few records support some combination, or lack it."""
     side, members = Side.of(law), np.reshape(members_of(law, law.k), counts.both.shape)
     n, shares = counts.n, cells_of(law, counts.both, counts.n)
     people = np.outer(*(project_simplex(shares.sum(axis=axis)) for axis in (1, 0)))

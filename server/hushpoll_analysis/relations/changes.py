@@ -24,7 +24,7 @@ from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
 from hushpoll_analysis.frames.tabular import Found
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import Counts
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -36,8 +36,8 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.changes import Change as Query
 from hushpoll_shared.queries.changes import ChangeOfShares, LabelChange
-from hushpoll_shared.queries.parts.sides import EpsilonOfBoth
-from hushpoll_shared.queries.parts.sides import Wave as WaveRow
+from hushpoll_shared.queries.parts import EpsilonOfBoth
+from hushpoll_shared.queries.parts import Wave as WaveRow
 from hushpoll_shared.spelling.intervals import DIFFERENCES_HOLD_TOGETHER, how_to_read
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -72,38 +72,17 @@ class SideFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """One side of a comparison.
-
-    Attributes
-    ----------
-    published : Published
-        The survey's version.
-    counts : Counts
-        Of its records, at least of the attribute.
-    attribute : str
-        That is compared.
-    mapping : mapping of str to str
-        From categories to labels; a category that is not named is its own label.
-    """
+    """One side of a comparison."""
 
     published: Published
     counts: Counts
+    """Of its records, at least of the attribute."""
     attribute: str
     mapping: Mapping[str, str]
+    """From categories to labels; a category that is not named is its own label."""
 
     def labels(self, field: str = "mapping") -> dict[str, list[int]]:
-        """Return the codes of each label, in code order.
-
-        Parameters
-        ----------
-        field : str
-            The parameter that gave the mapping, which a refusal names.
-
-        Raises
-        ------
-        InvalidParameter
-            For an unknown attribute, or a mapping of a category that is not there.
-        """
+        """Return the codes of each label, in code order; a refusal names `field`."""
         attribute = self.published.attribute(self.attribute)
         for category in self.mapping:
             if category not in attribute.domain:
@@ -261,13 +240,7 @@ def change(
 
 
 def compared_attribute(query: Compares, source: Source, earlier: Source) -> str:
-    """Return the attribute of the earlier version that a query compares.
-
-    Raises
-    ------
-    InvalidParameter
-        If either version does not have its attribute.
-    """
+    """Return the attribute of the earlier version that a query compares."""
     first = query.attribute if query.since_attribute is None else query.since_attribute
     source.published.attribute(query.attribute)
     earlier.published.attribute(first, field="since_attribute")
@@ -317,14 +290,7 @@ def change_of_shares(query: Query, source: Source, earlier: Source) -> Change:
 
 
 def matched_labels(before: Wave, after: Wave) -> dict[str, tuple[list[int], list[int]]]:
-    """Return the codes of each label on both sides, in the order of `after`.
-
-    Raises
-    ------
-    InvalidParameter
-        If the sides have not the same labels, or a single one; for an unknown attribute or
-        category.
-    """
+    """Return the codes of each label on both sides, in the order of `after`; refuses one label."""
     old, new = before.labels("since_mapping"), after.labels()
     for mine, theirs, side, other in ((old, new, before, after), (new, old, after, before)):
         missing = [label for label in mine if label not in theirs]

@@ -8,9 +8,6 @@ the truth and elsewhere,
 
     V(r) = f2 m2 (r m1 + (1-r) e1 - r^2) + e2 ((f1 - r f2)(m1 - e1 - 2r) + (1 - f2)(e1 + r^2)).
 
-Where both are in one block, N is the weight of a combination of answer and group and W the sum of
-those of the group, and V(r) is that of :mod:`hushpoll_analysis.relations.block_shares`.
-
 With both attributes in clear the set is Wilson's interval for the people of group b. The quantile
 is corrected for skewness as in :mod:`hushpoll_protocols.estimation.score`. The set is an interval
 where W is more than z of its standard errors above 0. Below, it has no bound: these records cannot
@@ -21,6 +18,12 @@ correlation (Newcombe, Statistics in Medicine 17, 1998, method 10, and Donner an
 Methods in Medical Research 21, 2012). It has no bound where either share has none.
 
 All of it needs the joint counts alone, so a server answers from the aggregates that it keeps.
+
+Where both questions are in one block, a cell (a, b) of their table is a set of the block's
+combinations, with the weight W_ab. The share r of a within group b is a ratio of N = W_ab and W,
+the sum of W_ab over all a, so that N - r W is one sum over the block's weights, with the number 1 -
+r at (a, b), -r at the other cells of b, and 0 elsewhere. Its moments are those of
+:mod:`hushpoll_analysis.estimates.score_law` if r is the truth. The second one is a quadratic in r.
 """
 
 from __future__ import annotations
@@ -32,17 +35,24 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import (
+    RowMoments,
+    Side,
+    common_block,
+    debiased_means,
+    estimate_table,
+    joint_frequencies,
+)
+from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.fields import over_others
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
-from hushpoll_analysis.relations.block_shares import BlockSharesLaw
 from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
@@ -52,9 +62,92 @@ from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.conditional_shares import ConditionalShares as Query
 from hushpoll_shared.queries.conditional_shares import GroupEstimate, SharesInGroups
 from hushpoll_shared.spelling.intervals import HOLD_TOGETHER, how_to_read
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSharesLaw:
+    """What the sets are computed from; rows are groups, columns categories."""
+
+    n: int
+    """Records."""
+    law: RecordLaw
+    joint: Array
+    """f64[groups, columns], shares of all people."""
+    sizes: Array
+    """f64[groups, columns], combinations of the block in each cell; 0 where nobody can be."""
+
+    @classmethod
+    def of(cls, published: Published, counts: JointCounts, of: str, given: str) -> BlockSharesLaw:
+        """Return what the sets of one survey are computed from; counts are of `of` and `given`."""
+        block = common_block(published, of, given)
+        assert block is not None  # noqa: S101  (the caller has found it)
+        cells = estimate_table(published, counts, of, given, confidence=0.95).frequency
+        sizes = over_others(np.ones(block.k), block, [of, given])
+        return cls(counts.n, RecordLaw.of(block.oracle, block.k), cells.T, sizes.T)
+
+    @property
+    def weight(self) -> Array:
+        """Share of all people in each group, f64[groups, 1]."""
+        return np.asarray(self.joint.sum(axis=1, keepdims=True))
+
+    def variance(self) -> tuple[Array, Array, Array]:
+        """Return the coefficients of V(r)."""
+        none, one, minus = (
+            self._moments(np.full(self.joint.shape, at))[0] for at in (0.0, 1.0, -1.0)
+        )
+        return none, (one - minus) / 2, (one + minus) / 2 - none
+
+    def third(self, r: Array) -> Array:
+        """Return the third moment of N - r W if r is the truth."""
+        return self._moments(r)[1]
+
+    def correlation(self, r: Array, s: Array, reference: int) -> Array:
+        """Return the correlation of each group's N - r W with that of the reference, of s."""
+        own1, own2, _ = self._sums(r)
+        their1, their2 = (part[reference] for part in self._sums(s)[:2])
+        people = self._spread(r) + self._spread(s)[reference]
+        none = np.zeros(r.shape)
+        # A B is a difference of squares, and no combination is in both groups
+        plus, less = (
+            self.law.moments(
+                ((own1 + sign * their1) / 2, (own2 + their2) / 4, none),
+                none,
+                [(np.ones_like(none), none, people / 4, none)],
+            )[0][0]
+            for sign in (1.0, -1.0)
+        )
+        v0, v1, v2 = self.variance()
+        own = np.maximum(v0 + v1 * r + v2 * r**2, 0.0)
+        theirs = np.maximum(v0 + v1 * s + v2 * s**2, 0.0)[reference]
+        scale = np.sqrt(own * theirs)
+        known = scale > 0
+        correlation = np.where(known, plus - less, 0.0) / np.where(known, scale, 1.0)
+        return np.asarray(np.clip(correlation, -1.0, 1.0))
+
+    def _moments(self, r: Array) -> tuple[Array, Array]:
+        spread = self._spread(r)
+        people: Measure = (np.ones_like(r), np.zeros_like(r), spread, spread * (1 - 2 * r))
+        return self.law.moments(self._sums(r), np.zeros_like(r), [people])[0]
+
+    def _sums(self, r: Array) -> Sums:
+        """Return sums over a group's combinations, of the number of each, its square and cube."""
+        own = self.sizes
+        others = own.sum(axis=1, keepdims=True) - own
+        match = 1 - r
+        return (
+            own * match - others * r,
+            own * match**2 + others * r**2,
+            own * match**3 - others * r**3,
+        )
+
+    def _spread(self, r: Array) -> Array:
+        """Return the mean square over all people if r is the truth, f64[groups, columns]."""
+        return np.clip(self.weight, 0.0, 1.0) * r * (1 - r)
+
 
 STEPS = 22
 """Bisections of a corrected quantile."""
@@ -218,13 +311,7 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
 
 
 def group_place(group: PublishedAttribute, reference: str) -> int:
-    """Return the code of a reference category.
-
-    Raises
-    ------
-    InvalidParameter
-        If the attribute has no such category.
-    """
+    """Return the code of a reference category; refuses what is none."""
     if reference not in group.domain:
         raise InvalidParameter(
             f"reference is {reference!r}, no category of {group.name}; give one of "
@@ -324,31 +411,21 @@ def differences_of(law: LawOfShares, sets: Sets, reference: int) -> Sets:
 
 @dataclass(frozen=True, slots=True)
 class SharesLaw:
-    """The law where both questions are randomised apart.
-
-    Attributes
-    ----------
-    n : int
-        Records.
-    joint : f64[groups, columns]
-        Of all people, in both.
-    weight : f64[groups, 1], or f64[groups, columns]
-        Of all people, in the group.
-    outcome, group : RowMoments
-        Of the weights, f64[columns] and of the form of `weight`.
-    covariances : WeightCovariances
-        Of the weights of two groups.
-    excess : f64
-        Of the form of `weight`: the constants c of the groups.
-    """
+    """The law where both questions are randomised apart."""
 
     n: int
+    """Records."""
     joint: Array
+    """f64[groups, columns], shares of all people."""
     weight: Array
+    """f64[groups, 1], or f64[groups, columns]: of all people, in the group."""
     outcome: RowMoments
+    """Of the weights, f64[columns]; `group` has the form of `weight`."""
     group: RowMoments
     covariances: WeightCovariances
+    """Of the weights of two groups."""
     excess: Array
+    """Of the form of `weight`: the constants c of the groups."""
 
     @classmethod
     def of(

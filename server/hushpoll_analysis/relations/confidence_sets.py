@@ -8,22 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.interval import Interval
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """Estimates with confidence sets; nan and infinite where a set has no bound.
-
-    Attributes
-    ----------
-    value, standard_error, lower, upper : f64[rows, columns]
-        Of each estimate.
-    """
+    """Estimates with confidence sets; nan and infinite where a set has no bound."""
 
     value: Array
+    """f64[rows, columns], as are the others."""
     standard_error: Array
     lower: Array
     upper: Array
@@ -58,14 +53,7 @@ class Sets:
         (Newcombe, Statistics in Medicine 17, 1998, method 10, and Donner and Zou, Statistical
         Methods in Medical Research 21, 2012).
 
-        Parameters
-        ----------
-        other : Sets
-            That are subtracted; broadcast.
-        correlation : f64[...]
-            Of the two estimates.
-        itself : bool[...]
-            Where the two are the same, so that their difference is exactly 0.
+        Where both are the same (`itself`) their difference is exactly 0.
         """
         known = np.isfinite(self.value) & np.isfinite(other.value)
         first, second = (

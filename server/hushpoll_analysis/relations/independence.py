@@ -33,8 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, debiased_means, joint_frequencies
-from hushpoll_analysis.estimates.tables import common_block
+from hushpoll_analysis.estimates.joint import Side, common_block, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.frames.tabular import Found
 from hushpoll_analysis.records.answering import of_those_who_answer
@@ -45,7 +44,7 @@ from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.block_independence import InBlock
-from hushpoll_analysis.relations.powers import dependence
+from hushpoll_analysis.relations.chi_square import dependence
 from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen, verdict_of
@@ -197,10 +196,7 @@ def outcome_of_test(query: Query, source: Source) -> IndependenceTest:
 
 
 def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceTest:
-    """Test from joint counts, without a verdict.
-
-    At most `most_tables` tables are drawn; of many tests, a few need small p-values.
-    """
+    """Test from joint counts, without a verdict, by at most so many drawn tables."""
     a, b, alpha = query.a, query.b, query.alpha
     published = source.published
     first, second = pair(published, a, b)
@@ -276,30 +272,16 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The evidence on two questions that are randomised apart.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    counts : JointCounts
-        Of both.
-    attributes : (PublishedAttribute, PublishedAttribute)
-        Both.
-    sides : (Whitened, Whitened)
-        Of either.
-    statistic : float
-        X^2.
-    most_tables : int
-        Drawn at most.
-    """
+    """The evidence on two questions that are randomised apart."""
 
     published: Published
     counts: JointCounts
     attributes: tuple[PublishedAttribute, PublishedAttribute]
     sides: tuple[Whitened, Whitened]
     statistic: float
+    """X^2."""
     most_tables: int
+    """Drawn at most."""
 
     @classmethod
     def of(
@@ -378,10 +360,7 @@ def _rarest(law: AnyLaw | None, support: npt.NDArray[np.int64], n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Whitened:
-    """A square root of S^+, f64[rank, k], its rank, and the largest and smallest efficiency.
-
-    `frequency` are the estimates at which they are, f64[k], at least 0 and summing to 1.
-    """
+    """A root of S^+, f64[rank, k], at frequencies f64[k], and its largest and least efficiency."""
 
     law: AnyLaw | None
     frequency: Array

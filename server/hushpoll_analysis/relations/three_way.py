@@ -14,6 +14,10 @@ and the skewness that these give (:mod:`hushpoll_protocols.estimation.score`).
 
 Of questions that are randomised together the weight is that of the combination of their answers, so
 that the table is one of fewer sides: of two as a cross-table, of one as estimates.
+
+Records tell two attributes by independent noise if they are randomised apart. Questions of one
+block are told by one record, so that together they are one side, whose categories are the
+combinations of their answers.
 """
 
 from __future__ import annotations
@@ -33,12 +37,14 @@ from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, 
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.answering import require_answered
 from hushpoll_analysis.records.counts import JointCounts
+from hushpoll_analysis.records.laws import cells_of, law_of
+from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import CELLS, Records, RecordStream
-from hushpoll_analysis.relations.sides_of_tables import TableSide, as_asked, table_sides
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, normal_quantile
+from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.queries.cross_tables import CrossTable
@@ -48,6 +54,77 @@ from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+
+
+@dataclass(frozen=True, slots=True)
+class TableSide:
+    """An attribute, or several questions of one block."""
+
+    names: tuple[str, ...]
+    k: int
+    """Categories, or combinations of answers that can be given together."""
+    law: AnyLaw | None
+    """Of these; None in clear."""
+    possible: tuple[bool, ...] | None = None
+    """Of all combinations of answers, which can be given together; None if all can."""
+
+    @property
+    def most(self) -> int:
+        """Combinations of the block with one of the side's that a record can support."""
+        return max(members_of(self.law, self.k))
+
+    @property
+    def all_cells(self) -> int:
+        """Categories, or combinations of answers, with those that cannot be given together."""
+        return self.k if self.possible is None else len(self.possible)
+
+    def numbers(self, records: Records) -> npt.NDArray[Any]:
+        """Return how many combinations with each category the records support, [n, k]."""
+        whole = numbers(records, self.names).reshape(len(records), self.all_cells)
+        return whole if self.possible is None else whole[:, list(self.possible)]
+
+    def spread_out(self, table: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
+        """Return a table with a 0 for combinations of answers that cannot be given together."""
+        if self.possible is None:
+            return table
+        whole = np.zeros((self.all_cells, *np.delete(table.shape, axis)), table.dtype)
+        whole[list(self.possible)] = np.moveaxis(table, axis, 0)
+        return np.moveaxis(whole, 0, axis)
+
+
+def table_sides(
+    published: Published, attributes: Sequence[PublishedAttribute]
+) -> tuple[TableSide, ...]:
+    """Return the sides of a table of some attributes, in the order of their first ones."""
+    sides: dict[str, list[PublishedAttribute]] = {}
+    for attribute in attributes:
+        block = published.block_of(attribute.name)
+        sides.setdefault(attribute.name if block is None else block.name, []).append(attribute)
+    return tuple(_side(published, questions) for questions in sides.values())
+
+
+def as_asked(
+    table: npt.NDArray[Any], sides: Sequence[TableSide], attributes: Sequence[PublishedAttribute]
+) -> npt.NDArray[Any]:
+    """Return a table of sides with an axis for each attribute, in the order of these."""
+    table = table.reshape([side.k for side in sides])
+    for axis, side in enumerate(sides):
+        table = side.spread_out(table, axis)
+    sizes = {attribute.name: attribute.k for attribute in attributes}
+    held = [name for side in sides for name in side.names]
+    axes = table.reshape([sizes[name] for name in held])
+    return np.transpose(axes, [held.index(attribute.name) for attribute in attributes])
+
+
+def _side(published: Published, questions: Sequence[PublishedAttribute]) -> TableSide:
+    names = tuple(question.name for question in questions)
+    block = published.block_of(names[0])
+    if len(questions) == 1 or block is None:
+        return TableSide(names, questions[0].k, law_of(questions[0]))
+    sizes, law = cells_of(block, names)
+    possible = None if sizes.all() else tuple((sizes > 0).ravel().tolist())
+    return TableSide(names, int((sizes > 0).sum()), law, possible)
+
 
 Array = npt.NDArray[np.float64]
 
@@ -247,14 +324,7 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
 
 
 def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
-    """Return two or three different attributes by name.
-
-    Raises
-    ------
-    InvalidParameter
-        For another number of names, an unknown attribute, one that is named twice, or a table of
-        more than `LARGEST_TABLE` cells.
-    """
+    """Return two or three different attributes; refuses more than `LARGEST_TABLE` cells."""
     if len(names) not in (2, 3):
         raise InvalidParameter(
             f"attributes names {len(names)}; a joint table has two or three", field="attributes"
@@ -279,10 +349,7 @@ def chosen_attributes(published: Published, names: Sequence[str]) -> list[Publis
 def _count(
     records: Records | RecordStream, sides: Sequence[TableSide]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return how many records support each tuple, int64[k1 + 1, ...], and all of them.
-
-    The last place of each axis stands for any category.
-    """
+    """Return how many records support each tuple, int64[k1 + 1, ...], the last of any category."""
     shape = tuple(side.k + 1 for side in sides)
     *first, last = shape
     left, most = math.prod(first), math.prod(side.most for side in sides)

@@ -85,24 +85,9 @@ def estimated(
 ) -> WeightedShares:
     """Return the weighted shares of the outcome.
 
-    Parameters
-    ----------
-    sample : Sample
-        Whose attributes are those of the plan's targets.
-    outcome, support
-        What is estimated, and its support counts without weights.
-    plan : CheckedDesign
-        Margins, strata, population.
-    confidence : float
-        Of each interval, in (0, 1).
-    weighted : bool
-        Whether the sample's weights are the user's, so that they count people.
-
-    Raises
-    ------
-    InvalidParameter
-        For a population smaller than the sample, a stratum with a single record, or margins in
-        clear that no factors give; a bad confidence.
+    `support` is without weights; with `weighted` the sample's weights are the user's, so that they
+    count people. It refuses a population smaller than the sample, a stratum with a single record,
+    and margins in clear that no factors give.
     """
     z = normal_quantile(confidence)
     plain = unbiased(AttributeData(outcome, support, sample.n, confidence))
@@ -248,16 +233,8 @@ class _Law:
     ) -> Column:
         """Return estimates with score intervals.
 
-        Parameters
-        ----------
-        value, variance : f64[k]
-            Estimates and their variances.
-        kept : f64[k]
-            What the finite population leaves of the variance of sampling, in [0, 1].
-        effective : float
-            Kish's effective sample size.
-        z : float
-            Normal quantile.
+        `kept` f64[k] is what the finite population leaves of the variance of sampling, in [0, 1];
+        `effective` is Kish's effective sample size.
         """
         law = self.moments
         c0, c1, c2 = law.other, law.second - 1.0 - law.other + kept, -kept
@@ -345,13 +322,7 @@ def _cautious(
 
 
 def _words(error: NotCalibrated, sample: Sample, plan: CheckedDesign) -> str:
-    """Return why estimated cells cannot be raked; refuse where cells are in clear.
-
-    Raises
-    ------
-    InvalidParameter
-        If the margins are in clear, or if bounds are in the way.
-    """
+    """Return why estimated cells cannot be raked; refuse where cells are in clear."""
     target = plan.targets[error.margin]
     where = _cell(target, sample, error.category)
     if error.reason == "empty" and not _perturbed(target, sample):

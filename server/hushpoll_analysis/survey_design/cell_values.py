@@ -131,13 +131,7 @@ class CellValues:
 
 
 def _nested(rows: object, attributes: int, field: str) -> dict[str, Any]:
-    """Return rows of categories and a number as nested objects.
-
-    Raises
-    ------
-    InvalidParameter
-        For rows of another form, too many of them, or a cell that is there twice.
-    """
+    """Return rows of categories and a number as nested objects."""
     if not isinstance(rows, list | tuple) or len(rows) > LARGEST_WEIGHTS:
         raise InvalidParameter(
             f"{field}.rows must be a list of at most {LARGEST_WEIGHTS} lists", field=field

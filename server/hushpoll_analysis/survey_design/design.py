@@ -136,27 +136,18 @@ class SurveyDesign:
 
 @dataclass(frozen=True, slots=True)
 class CheckedDesign:
-    """A design that fits its survey.
-
-    Attributes
-    ----------
-    targets : tuple of Target
-        Margins, the strata's own among them.
-    strata : Target or None
-        Sizes of the strata in people.
-    weights : Target or None
-        Weights of clear cells.
-    population : float or None
-        People; of strata their sum.
-    bounds : (float, float) or None
-        Of the factors.
-    """
+    """A design that fits its survey."""
 
     targets: tuple[Target, ...]
+    """Margins, the strata's own among them."""
     strata: Target | None
+    """Sizes of the strata in people."""
     weights: Target | None
+    """Weights of clear cells."""
     population: float | None
+    """People; of strata their sum."""
     bounds: tuple[float, float] | None
+    """Of the factors."""
 
     def attributes(self) -> tuple[str, ...]:
         """Return the attributes whose answers it needs, each once."""
@@ -176,17 +167,7 @@ def _refuse_numbers(names: Sequence[str], published: Published, field: str) -> N
 
 
 def checked(design: SurveyDesign, published: Published, outcome: str) -> CheckedDesign:
-    """Compare a design with a survey and with the attribute that is estimated.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown attribute or category; a question that is answered by a number; a share or a
-        weight that is missing or negative; shares that do not add up to 1; margins that contradict
-        each other; strata or weights of a perturbed attribute; a margin of the attribute that is
-        estimated; two questions that are randomised together; a population or bounds outside their
-        interval.
-    """
+    """Compare a design with a survey and with the attribute that is estimated."""
     published.attribute(outcome)
     _refuse_numbers([outcome], published, "attribute")
     for margin in design.margins:

@@ -85,13 +85,7 @@ class _Variables:
 
 
 def check_language(published: Published, language: str | None) -> None:
-    """Refuse a language that a survey is not in.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming those that it is in.
-    """
+    """Refuse a language that a survey is not in."""
     if language is not None and language not in published.languages:
         known = ", ".join(published.languages) or "none that is named"
         raise InvalidParameter(
@@ -101,15 +95,7 @@ def check_language(published: Published, language: str | None) -> None:
 
 
 def check_labelled(published: Published, rows: int, content: str, language: str | None) -> None:
-    """Raise what :func:`write_labelled` would raise for so many records.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file has more than :data:`MOST_CELLS` cells, or the survey is not in the language.
-    MissingExtra
-        Without pyreadstat.
-    """
+    """Raise what :func:`write_labelled` would raise for so many records."""
     _pyreadstat()
     check_language(published, language)
     columns = sum(1 for _ in _names(published, content))
@@ -138,27 +124,11 @@ def write_labelled(
 ) -> None:
     """Write records as a file of SPSS or Stata.
 
-    Parameters
-    ----------
-    records : Records
-        All of them: such a file is written from memory.
-    path : Path
-        The file; replaced if it is there.
-    format : str
-        ``sav`` or ``dta``.
-    content : str
-        ``records``: a variable for what was reported; ``indicators``: 0 or 1 for each category;
-        ``debiased``: the weights of a record in our estimates, whose means are our shares, and what
-        was reported in clear.
-    language : str, optional
-        Of the labels; by default the survey's own.
-    weights : RecordWeights, optional
-        Of a design: they become the variables weight, stratum and stratum_size.
-
-    Raises
-    ------
-    InvalidParameter, MissingExtra
-        See :func:`check_labelled`.
+    All records are in memory, and a file that is there is replaced. The content is ``records``, a
+    variable for what was reported; ``indicators``, 0 or 1 for each category; or ``debiased``, the
+    weights of a record in our estimates, whose means are our shares, and what was reported in
+    clear. Weights become the variables weight, stratum and stratum_size. See :func:`check_labelled`
+    for what is refused.
     """
     published = records.published
     check_labelled(published, len(records), content, language)
@@ -331,10 +301,7 @@ def _same(records: Records, one: Field) -> Field:
 
 
 def codes_of(records: Records, one: Field) -> npt.NDArray[Any]:
-    """Return what was reported of a field in clear, or by GRR, as codes.
-
-    They are whole numbers; of a field in a draw floats, those of who does not answer it no number.
-    """
+    """Return what was reported in clear, or by GRR, as whole numbers; NaN if not answered."""
     if one.oracle is None:
         return records.codes(one.name).astype(np.int32)
     found = of_answering(records, one, lambda part: part.indicators_of(_same(part, one)))

@@ -39,14 +39,9 @@ _LARGEST_FACTOR = 1e12
 class NotCalibrated(HushpollError):
     """No factors give the cells these margins.
 
-    Parameters
-    ----------
-    reason : {"empty", "apart"}
-        A category of a margin has no cells, or the rounds do not end.
-    margin, category : int
-        Place of the margin, and of its category that is empty or farthest from its share.
-    apart : float
-        By how much that share is missed; of an empty one the share itself.
+    `reason` is "empty" where a category of a margin has no cells, "apart" where the rounds do not
+    end; `margin` and `category` are places, of the category that is empty or farthest from its
+    share, and `apart` is by how much that share is missed; of an empty one the share itself.
     """
 
     def __init__(
@@ -81,20 +76,12 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What cells are multiplied by.
-
-    Attributes
-    ----------
-    factor : f64[cells]
-        At least 0; 0 where a margin's share is 0.
-    moving : bool[cells]
-        Whether the factor is inside the bounds.
-    rounds : int
-        That were needed.
-    """
+    """What cells are multiplied by."""
 
     factor: Array
+    """f64[cells], at least 0; 0 where a margin's share is 0."""
     moving: npt.NDArray[np.bool_]
+    """bool[cells], whether the factor is inside the bounds."""
     rounds: int
 
 
@@ -103,20 +90,9 @@ def rake(
 ) -> Factors:
     """Return the factors that give the cells all margins.
 
-    Parameters
-    ----------
-    cells : f64[cells]
-        Shares, summing to 1.
-    margins : sequence of Grouping
-        At least one.
-    bounds : (float, float), optional
-        Least and most of a factor, around 1.
-
-    Raises
-    ------
-    NotCalibrated
-        If a category with a share above 0 has no cells (their sum is not above 0), or if the
-        margins are still apart after `ROUNDS` rounds.
+    Shares of cells sum to 1; bounds are the least and the most of a factor, around 1. It raises
+    `NotCalibrated` if a category with a share above 0 has no cells (their sum is not above 0), or
+    if the margins are still apart after `ROUNDS` rounds.
     """
     low, high = (0.0, np.inf) if bounds is None else bounds
     by_category = [np.where(margin.shares > 0, 1.0, 0.0) for margin in margins]
@@ -162,14 +138,8 @@ def rake(
 def fitted(cells: Array, outcome: Array, margins: Sequence[Grouping], factors: Factors) -> Array:
     """Return the outcome that the margins explain in each cell, f64[cells, k].
 
-    Parameters
-    ----------
-    cells : f64[cells]
-        Shares before they are multiplied.
-    outcome : f64[cells, k]
-        Shares of the respondents in each cell and in each category of the outcome.
-    margins : sequence of Grouping
-        As given to :func:`rake`.
+    `cells` are the shares before they are multiplied, and `outcome` f64[cells, k] those of the
+    respondents in each cell and in each category of the outcome.
     """
     weight = np.where(factors.moving, factors.factor, 0.0)
     starts = np.cumsum([0, *(len(margin.shares) for margin in margins)]).tolist()

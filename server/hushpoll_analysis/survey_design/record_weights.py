@@ -24,52 +24,25 @@ MOST_CELLS: Final = 1 << 20
 
 @dataclass(frozen=True)
 class RecordWeights:
-    """What a record's answers in clear say of its place in a design.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        In clear; a cell is an answer to each.
-    shape : tuple of int
-        Categories of each.
-    weight : f64[cells]
-        People for whom a record of the cell stands, or in proportion to them.
-    stratum : int64[cells] or None
-        Number of the stratum, from 0.
-    strata : tuple of str
-        What each is called.
-    sizes : f64[strata] or None
-        People in each.
-    """
+    """What a record's answers in clear say of its place in a design."""
 
     attributes: tuple[str, ...]
+    """In clear; a cell is an answer to each."""
     shape: tuple[int, ...]
+    """Categories of each."""
     weight: Array
+    """f64[cells], people for whom a record of the cell stands, or in proportion to them."""
     stratum: npt.NDArray[np.int64] | None = None
+    """int64[cells], number of the stratum, from 0."""
     strata: tuple[str, ...] = ()
     sizes: Array | None = None
+    """f64[strata], people in each."""
 
     @classmethod
     def of(
         cls, published: Published, design: SurveyDesign, parts: Iterable[Records]
     ) -> RecordWeights:
-        """Return the weights that a design gives to records.
-
-        They are the design's own weights, times what its strata and margins ask for.
-
-        Parameters
-        ----------
-        design : SurveyDesign
-            Weights, strata and margins, all of attributes in clear.
-        parts : iterable of Records
-            All records, read once.
-
-        Raises
-        ------
-        InvalidParameter
-            As :func:`hushpoll_analysis.survey_design.design.checked`; for a margin of a perturbed
-            attribute, or margins that no factors give.
-        """
+        """Return the design's weights of records, times what strata and clear margins ask for."""
         names = _attributes(published, design)
         others = [one.name for one in published.attributes if one.name not in names]
         if not names or not others:

@@ -7,9 +7,14 @@ one-hot truth as its expectation. In clear the product is the one-hot truth itse
 records of these products are unbiased for the sums over the true cells, also with a third factor
 for the outcome, whose noise is independent.
 
-A sample is read from its records, with any weights, or from the counts that a server keeps
-(:mod:`hushpoll_analysis.survey_design.count_samples`). Variances from records are those of the
-residuals themselves, so they need no law.
+A sample is read from its records, with any weights, or from the counts that a server keeps.
+Variances from records are those of the residuals themselves, so they need no law.
+
+Joint counts are of the outcome and one attribute, which has a margin, strata or weights, or there
+is none of these. It may be perturbed, and then all records have one weight. The counts give the
+unbiased joint shares. The variance of a residual follows from them and from the law of the weights:
+noise in the outcome and in the attribute is independent given the truth, so the second moment of a
+product is the product of second moments, summed over the truths.
 """
 
 from __future__ import annotations
@@ -23,8 +28,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.row_weights import RowWeights
-from hushpoll_analysis.records.counts import count
+from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
+from hushpoll_analysis.records.counts import JointCounts, count
+from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.survey_design.raking import Factors, Grouping, Places
 from hushpoll_protocols.errors import InvalidParameter
@@ -38,29 +46,20 @@ LARGEST_TABLE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Sums over the records; C cells, k categories of the outcome.
-
-    Weights a are scaled to sum to 1.
-
-    Attributes
-    ----------
-    cells, outcome : f64[C], f64[C, k]
-        Sums of a in each cell, and in each category of it; unbiased for the sums over truths.
-    square_cells, square_outcome : f64[C], f64[C, k]
-        The same of a^2.
-    weight : float
-        Sum of the weights before they were scaled.
-    total_error : f64[k] or None
-        Standard errors of the sums of unscaled weights in each category, of n records drawn
-        independently.
-    """
+    """Sums over the records by C cells and k categories, with weights a that sum to 1."""
 
     cells: Array
+    """f64[C], sums of a in each cell."""
     outcome: Array
+    """f64[C, k], in each category of it; both are unbiased for the sums over truths."""
     square_cells: Array
+    """f64[C], and `square_outcome` f64[C, k]: the same of a^2."""
     square_outcome: Array
     weight: float
+    """Sum of the weights before they were scaled."""
     total_error: Array | None
+    """f64[k], standard errors of the sums of unscaled weights in each category, of n records drawn
+    independently."""
 
 
 class Sample(Protocol):
@@ -92,24 +91,15 @@ class Sample(Protocol):
 
 @dataclass(frozen=True)
 class RecordSample:
-    """Records with a weight each.
-
-    Attributes
-    ----------
-    records : Records
-        Read several times.
-    outcome : PublishedAttribute
-        That is estimated.
-    attributes : tuple of PublishedAttribute
-        Of the cells: those in clear first (:func:`ordered`).
-    weights : f64[n]
-        At least 0, not all 0.
-    """
+    """Records with a weight each."""
 
     records: Records
+    """Read several times."""
     outcome: PublishedAttribute
     attributes: tuple[PublishedAttribute, ...]
+    """Of the cells: those in clear first (:func:`ordered`)."""
     weights: Array
+    """f64[n], at least 0, not all 0."""
 
     @cached_property
     def _row_weights(self) -> dict[str, RowWeights]:
@@ -236,13 +226,7 @@ def ordered(attributes: Sequence[PublishedAttribute]) -> tuple[PublishedAttribut
 
 
 def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAttribute) -> None:
-    """Refuse a table that is too large.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming its attributes.
-    """
+    """Refuse a table that is too large."""
     size = outcome.k * math.prod(attribute.k for attribute in attributes)
     if size > LARGEST_TABLE:
         raise InvalidParameter(
@@ -251,3 +235,149 @@ def require_size(attributes: Sequence[PublishedAttribute], outcome: PublishedAtt
             "fewer margins, or attributes with fewer categories",
             field="margins",
         )
+
+
+@dataclass(frozen=True)
+class CountSample:
+    """The joint counts of the outcome and of one attribute, or of the outcome alone."""
+
+    joint: JointCounts
+    """Of the outcome and the attribute; without one, `both` has a single column of all records."""
+    outcome: PublishedAttribute
+    attribute: PublishedAttribute | None
+    """Of the cells."""
+    weights: Array | None = None
+    """f64[C], weight of a respondent in each cell, of an attribute in clear."""
+
+    @classmethod
+    def alone(
+        cls, support: npt.NDArray[np.int64], n: int, outcome: PublishedAttribute
+    ) -> CountSample:
+        """Return the sample from the outcome's support counts, all records in one cell."""
+        everybody = np.array([n], np.int64)
+        return cls(JointCounts(n, support, everybody, support[:, None]), outcome, None)
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return self.joint.n
+
+    @property
+    def attributes(self) -> tuple[PublishedAttribute, ...]:
+        """Attributes of the cells, in the order of the axes."""
+        return () if self.attribute is None else (self.attribute,)
+
+    @property
+    def _side(self) -> Side:
+        return Side.of(None if self.attribute is None else law_of(self.attribute))
+
+    @cached_property
+    def _unweighted(self) -> tuple[Array, Array]:
+        joint, _, cells = joint_frequencies(self.joint, Side.of(law_of(self.outcome)), self._side)
+        return cells, joint.T
+
+    @property
+    def _moments(self) -> RowMoments:
+        side = Side.of(law_of(self.outcome))
+        raw = debiased_means(self.joint.first, self.n, side)
+        return RowMoments.of(side.law, raw, side.law.excess_shares(raw))
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Sums over the records."""
+        cells, outcome = self._unweighted
+        weights = np.ones(len(cells)) if self.weights is None else self.weights
+        mean = float(weights @ cells)
+        once, twice = weights / mean, np.square(weights / mean) / self.n
+        total_error = None
+        if self.weights is not None:
+            law = self._moments
+            square = np.square(weights) @ cells * law.other
+            square = square + np.square(weights) @ outcome * (law.second - law.other)
+            spread = np.maximum(square - np.square(weights @ outcome), 0.0)
+            total_error = np.sqrt(spread * self.n * self.n / max(self.n - 1, 1))
+        return Tables(
+            once * cells,
+            once[:, None] * outcome,
+            twice * cells,
+            twice[:, None] * outcome,
+            mean * self.n,
+            total_error,
+        )
+
+    def counts(self, cells: Places, groups: int) -> Array:
+        """Return the records in each group of cells in clear, f64[groups]."""
+        # Whole numbers, since a stratum of one record is refused: n times a share is none exactly.
+        return np.asarray(np.rint(np.bincount(cells, self.n * self._unweighted[0], groups)))
+
+    def errors(self, margin: Grouping) -> Array:
+        """Return standard errors of the share of each category of a margin, f64[categories]."""
+        side = self._side
+        raw = debiased_means(self.joint.second, self.n, side)
+        law = RowMoments.of(side.law, raw, side.law.excess_shares(raw))
+        share = np.clip(margin.sums(self.tables.cells), 0.0, 1.0)
+        square = law.other + (law.second - law.other) * share
+        return np.asarray(np.sqrt(np.maximum(square - np.square(share), 0.0) / self.n))
+
+    def variance(
+        self, factors: Factors, fitted: Array, cells: Places, groups: int
+    ) -> tuple[Array, Array]:
+        """Return sums of squared and of plain residuals in each group of cells, f64[groups, k]."""
+        law, tables = self._moments, self.tables
+        cells_law = None if self.attribute is None else law_of(self.attribute)
+        # E[W^2] of the outcome where the truth is in the cell
+        square = tables.square_outcome * (law.second - law.other)
+        square += law.other * tables.square_cells[:, None]
+        factor = factors.factor[:, None]
+        pull = factor * fitted
+        forms = _forms(
+            WeightCovariances.of(cells_law), self._excess(cells_law is not None), factor, pull
+        )
+        by_cell = square * forms[0] - 2 * tables.square_outcome * forms[1]
+        by_cell += tables.square_cells[:, None] * forms[2]
+        squares = np.zeros((groups, len(self.outcome.domain)))
+        np.add.at(squares, cells, by_cell)
+        residuals = factor * tables.outcome - pull * tables.cells[:, None]
+        sums = np.zeros_like(squares)
+        np.add.at(sums, cells, residuals)
+        return np.maximum(squares, 0.0), sums
+
+    def _excess(self, perturbed: bool) -> Array:
+        if not perturbed:
+            return np.zeros(len(self._unweighted[0]))
+        side = self._side
+        return side.law.excess_shares(debiased_means(self.joint.second, self.n, side))
+
+
+def _forms(
+    covariances: WeightCovariances, excess: Array, first: Array, second: Array
+) -> tuple[Array, Array, Array]:
+    """Return E[(x'W)(y'W) | truth t] for (x, y) = (d, d), (d, e) and (e, e), each f64[C, k].
+
+    Given the truth t, W has the mean e_t and the noise (I - c 1') eps, of which eps has the
+    variances M at t and E elsewhere and the covariances of :class:`WeightCovariances`.
+
+    `excess` f64[C] are the constants c of the cells' attribute, `first` f64[C, 1] is d and `second`
+    f64[C, k] is e.
+    """
+    law = covariances.law
+    # sets of m values have the sums of what two values have
+    m = np.ones(1) if covariances.sizes is None else covariances.sizes[:, None]
+    match, elsewhere = (
+        np.broadcast_to(part, excess.shape)[:, None] for part in (law.at_match, law.elsewhere)
+    )
+    apart, touching = (
+        covariances.between_others,
+        covariances.with_truth - covariances.between_others,
+    )
+
+    def form(x: Array, y: Array) -> Array:
+        u, v = (values - excess @ values if law.varies else values for values in (x, y))
+        own = match - elsewhere - 2 * m * touching
+        of_u, of_v = (m * u).sum(axis=0), (m * v).sum(axis=0)
+        noise = ((elsewhere - m**2 * apart) * u * v).sum(axis=0) + own * u * v
+        noise = noise + apart * of_u * of_v
+        noise = noise + touching * (u * of_v + v * of_u)
+        return np.asarray(x * y + noise)
+
+    return form(first, first), form(first, second), form(second, second)

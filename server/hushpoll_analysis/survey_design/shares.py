@@ -28,15 +28,11 @@ ASSUMPTION = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """One estimate per category.
-
-    Attributes
-    ----------
-    value, standard_error, lower, upper : f64[k]
-        Unbiased and not projected; nan and infinite where nothing can be concluded.
-    """
+    """One estimate per category."""
 
     value: Array
+    """f64[k], as are the others: unbiased and not projected; nan and infinite where nothing can be
+    concluded."""
     standard_error: Array
     lower: Array
     upper: Array

@@ -32,18 +32,11 @@ from hushpoll_shared.survey.published import Published
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Counts that so many reports have on average, each to the nearest whole number.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    n : int
-        Reports, at least 1.
-    """
+    """Counts that so many reports have on average, each to the nearest whole number."""
 
     published: Published
     n: int
+    """Reports, at least 1."""
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
         """Return the support counts of questions, of a draw those of the part that answers."""
@@ -111,13 +104,7 @@ class Expected:
 
 
 def with_epsilon(published: Published, epsilon: Decimal) -> Published:
-    """Return a survey as if it had another epsilon, divided among its questions as before.
-
-    Parameters
-    ----------
-    epsilon : Decimal
-        Of the whole survey, in [1e-6, 64].
-    """
+    """Return a survey as if it had another epsilon, divided among its questions as before."""
     times = Fraction(epsilon) / Fraction(published.epsilon)
     attributes = []
     for one in published.attributes:

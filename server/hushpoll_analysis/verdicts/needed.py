@@ -47,19 +47,8 @@ def rounded_up(value: float) -> float:
 def fewest_reports(ratio: Callable[[int], float], n: int, now: float) -> int | None:
     """Return with how many reports a ratio is at most 1, rounded up to three digits.
 
-    Parameters
-    ----------
-    ratio : callable
-        Of a half-width and what it may be, by the reports; it falls about as their root.
-    n : int
-        Reports that are too few.
-    now : float
-        Their ratio, above 1.
-
-    Returns
-    -------
-    int or None
-        None if not even `N_MAX` are enough.
+    The ratio is of a half-width and what it may be, and falls about as the root of the reports;
+    `now` is that of n, above 1. None if not even `N_MAX` are enough.
     """
     search = _Search(lambda value: ratio(round(value)), most=N_MAX, fall=0.5, stride=8, whole=True)
     found = search.least(n, now)
@@ -71,20 +60,8 @@ def smallest_epsilon(
 ) -> Decimal | None:
     """Return with which epsilon a ratio is at most 1, rounded up to three digits.
 
-    Parameters
-    ----------
-    ratio : callable
-        By the epsilon of the whole survey; it falls about as its square, where two perturbed
-        answers are multiplied.
-    epsilon : Decimal
-        That is too small.
-    now : float
-        Its ratio, above 1.
-
-    Returns
-    -------
-    Decimal or None
-        None if not even 64 is enough.
+    The ratio falls about as the square of the epsilon, where two perturbed answers are multiplied;
+    `now` is above 1. None if not even 64 is enough.
     """
 
     def spelled(value: float) -> Decimal:

@@ -42,18 +42,12 @@ NOISE_WIDTH: Final = 1.0001
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The steps of DP-SGD, as an accountant sees them.
-
-    Attributes
-    ----------
-    sample_rate : float
-        Chance of each row to be in a step's batch, in (0, 1]; Poisson sampling.
-    steps : int
-        At least 1.
-    """
+    """The steps of DP-SGD, as an accountant sees them; batches are Poisson samples."""
 
     sample_rate: float
+    """Chance of each row to be in a step's batch, in (0, 1]."""
     steps: int
+    """At least 1."""
 
     def __post_init__(self) -> None:
         if not 0 < self.sample_rate <= 1:
@@ -67,26 +61,12 @@ class Schedule:
 def epsilon_spent(
     accountant: str, schedules: Sequence[Schedule], noise_multiplier: float, delta: float
 ) -> float:
-    """Return the epsilon of all steps together.
+    """Return the epsilon of all steps together, at a delta in (0, 1).
 
-    Parameters
-    ----------
-    accountant : {"prv", "rdp", "gdp"}
-        Which composes.
-    schedules : sequence of Schedule
-        Sampling rate and number of steps of each part of the training, at least one; the same
-        sampling rate in all of them for ``gdp``.
-    noise_multiplier : float
-        Standard deviation of the noise in a sum of gradients, over the gradients' clipping norm.
-    delta : float
-        In (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown accountant, or a value outside its interval.
-    MissingExtra
-        Without the extra ``dpsgd``.
+    The accountant is "prv", "rdp" or "gdp"; the noise multiplier is the standard deviation of the
+    noise in a sum of gradients over their clipping norm. There is a schedule for each part of the
+    training, for ``gdp`` with the same sampling rate in all. Refuses values outside these
+    intervals; needs the extra ``dpsgd``.
     """
     _check(accountant, delta)
     rates = {schedule.sample_rate for schedule in schedules}
@@ -122,20 +102,9 @@ def epsilon_spent(
 def noise_for(
     accountant: str, schedules: Sequence[Schedule], epsilon: float, delta: float
 ) -> float:
-    """Return the least noise multiplier, to 4 digits, that spends at most epsilon.
+    """Return the least noise multiplier, to 4 digits, that spends at most epsilon, in (0, 64].
 
-    Parameters
-    ----------
-    accountant, schedules, delta
-        See :func:`epsilon_spent`.
-    epsilon : float
-        In (0, 64].
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown accountant or a value outside its interval, or where no noise of at most
-        10,000 clipping norms is enough.
+    Refuses what :func:`epsilon_spent` refuses, and a need of more than 10,000 clipping norms.
     """
     _check(accountant, delta)
     if not 0 < epsilon <= 64:
@@ -185,24 +154,13 @@ def _least_noise(
 
 
 def share_noise(noise_multiplier: float, ratio: float) -> tuple[float, float]:
-    """Return the noise of two sums over the same batch that together spend what one would.
+    """Return the noise sigma_1 and sigma_2 of two sums of one batch that spend what one would.
 
     Two Gaussian mechanisms on one batch, the second of which may depend on the outcome of the
     first, are no easier to tell apart than one with 1 / sigma^2 = 1 / sigma_1^2 + 1 / sigma_2^2
     (Dong, Roth and Su 2022, Corollary 3.3); sampling the batch changes nothing about that, since
-    both outcomes come from the same sample.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        sigma of the one sum, at least 0.
-    ratio : float
-        sigma_2 / sigma_1, positive.
-
-    Returns
-    -------
-    sigma_1, sigma_2 : float
-        Standard deviations, each over the clipping norm of its own sum.
+    both outcomes come from the same sample. Each sigma is over the clipping norm of its own sum;
+    ratio is sigma_2 / sigma_1, positive.
     """
     first = noise_multiplier * math.hypot(1.0, 1.0 / ratio)
     return first, ratio * first
@@ -213,16 +171,7 @@ def accounted_claim(
 ) -> PrivacyClaim:
     """Return the claim of a training whose noise :func:`noise_for` chose.
 
-    Parameters
-    ----------
-    accountant : {"prv", "rdp", "gdp"}
-        What composed the steps; the claim of ``gdp`` says that it is no bound.
-    epsilon, delta : float
-        What the noise was chosen for.
-    neighbours : str
-        Which data sets count as neighbours.
-    note : str
-        What follows the accountant's name, such as ``, in parallel over the groups``.
+    The claim of ``gdp`` says that it is no bound; the note follows the accountant's name.
     """
     return PrivacyClaim(
         epsilon,

@@ -18,38 +18,16 @@ from hushpoll_protocols.thresholds import Q
 
 
 def noisy_count(count: int, epsilon: Decimal | str | float, bits: Bits) -> int:
-    """Return a count plus discrete Laplace noise.
+    """Return a count plus discrete Laplace noise: it may be negative, or exceed the number of rows.
 
-    Parameters
-    ----------
-    count : int
-        A count that adding, removing or changing one row changes by at most 1.
-    epsilon : Decimal, str or float
-        In (0, 64]; a float stands for the decimal that it is printed as.
-    bits : Bits
-        The source of randomness; `SecureBits` outside of tests.
-
-    Returns
-    -------
-    int
-        It may be negative, or exceed the number of rows.
-
-    Raises
-    ------
-    InvalidParameter
-        For an epsilon outside its interval.
+    One row more, less or changed changes the count by at most 1. Refuses an epsilon outside (0,
+    64]; a float stands for the decimal that it is printed as.
     """
     return count + discrete_laplace(1 / exact_epsilon(epsilon), bits)
 
 
 def exact_epsilon(epsilon: Decimal | str | float, field: str = "epsilon") -> Fraction:
-    """Return epsilon as a fraction.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is not a number in (0, 64].
-    """
+    """Return epsilon as a fraction; refuses what is not a number in (0, 64]."""
     try:
         exact = Fraction(Decimal(repr(epsilon) if isinstance(epsilon, float) else epsilon))
     except (ArithmeticError, TypeError, ValueError):
@@ -60,15 +38,7 @@ def exact_epsilon(epsilon: Decimal | str | float, field: str = "epsilon") -> Fra
 
 
 def discrete_laplace(scale: Fraction, bits: Bits) -> int:
-    """Draw x with probability tanh(1 / (2 scale)) exp(-|x| / scale) (Algorithm 2).
-
-    Parameters
-    ----------
-    scale : Fraction
-        Positive.
-    bits : Bits
-        The source of randomness.
-    """
+    """Draw x with probability tanh(1 / (2 scale)) exp(-|x| / scale) (Algorithm 2)."""
     numerator, denominator = scale.numerator, scale.denominator
     while True:
         remainder = _below(numerator, bits)

@@ -28,37 +28,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SgdPlan:
-    """How a network is trained.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        Widths of the hidden layers; empty for logistic regression.
-    epochs : int
-        Expected passes over the rows, at least 1.
-    batch_size : int
-        Expected rows of a step's batch, at least 1.
-    learning_rate : float
-        Positive.
-    clip : float
-        The l2 norm that a row's gradient is clipped to, positive.
-    noise_multiplier : float
-        Standard deviation of the noise over `clip`, at least 0; 0 is not private.
-    optimizer : {"sgd", "adam"}
-        What takes the steps.
-    penalty : float
-        mu of the l2 penalty mu / 2 |w|^2 on all weights, biases included, at least 0; for ``sgd``.
-        It reads no rows, so it is neither clipped nor noisy.
-    """
+    """How a network is trained."""
 
     hidden: tuple[int, ...] = ()
+    """Widths of the hidden layers; empty for logistic regression."""
     epochs: int = 50
+    """Expected passes over the rows, at least 1."""
     batch_size: int = 1024
+    """Expected rows of a step's batch, at least 1."""
     learning_rate: float = 0.01
     clip: float = 1.5
+    """The l2 norm that a row's gradient is clipped to, positive."""
     noise_multiplier: float = 1.0
+    """Standard deviation of the noise over `clip`, at least 0; 0 is not private."""
     optimizer: str = "sgd"
+    """``sgd`` or ``adam``."""
     penalty: float = 0.0
+    """mu of the l2 penalty mu / 2 |w|^2 on all weights and biases, at least 0; for ``sgd``.
+
+    It reads no rows, so it is neither clipped nor noisy.
+    """
 
     def __post_init__(self) -> None:
         counts = {"epochs": self.epochs, "batch_size": self.batch_size}
@@ -94,32 +83,12 @@ def train_dpsgd(
     noise_seed: int | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Network:
-    """Train a network by DP-SGD.
+    """Train a network by DP-SGD on rows [n, m] and labels, int64[n] of {0, 1}.
 
-    Parameters
-    ----------
-    rows : csr_matrix or float array [n, m]
-        Features.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    plan : SgdPlan
-        Network, steps and noise. What they spend: :func:`accounting.epsilon_spent` of
-        ``plan.schedule(public_rows)``.
-    public_rows : int, optional
-        The number of rows that is publicly known, which sets the sampling rate and the steps; n by
-        default, which is then taken to be public.
-    seed : int
-        What the first weights are drawn by.
-    noise_seed : int, optional
-        What draws batches and noise, for simulations alone: noise that can be drawn again protects
-        nobody. By default they come from the operating system; see :class:`draws.Draws`.
-    on_step : callable, optional
-        Called with (steps done, steps in all).
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``dpsgd``.
+    The steps spend :func:`accounting.epsilon_spent` of ``plan.schedule(public_rows)``. The publicly
+    known number of rows sets sampling rate and steps; n is taken to be public by default. The seed
+    draws the first weights. A noise seed, for simulations alone, draws batches and noise, which
+    come from the operating system by default; see :class:`draws.Draws`. Needs the extra ``dpsgd``.
     """
     torch = import_torch()
     from opacus import GradSampleModule

@@ -34,18 +34,12 @@ MOST_RATIO = 4.0
 
 
 def group_clips(long: Vector, short: Vector, clip: float) -> Vector:
-    """Return the clipping norm of each group, from counts with noise.
+    """Return the clipping norm of each group, f64[K], from counts with noise.
 
     C_k = C_0 (1 + (m_k / b_k) / (m / b)): the share of the group's gradients that are longer than
-    C_0, over the share of all. The paper does not say what noise may do to a share; here counts are
-    taken into their range, and the ratio is at most `MOST_RATIO`.
-
-    Parameters
-    ----------
-    long, short : f64[K]
-        Counts with noise of gradients above `clip`, and of others.
-    clip : float
-        C_0, positive.
+    C_0, over the share of all. The paper does not say what noise may do to a share; here counts (of
+    gradients longer than `clip`, and of others, f64[K] each) are taken into their range, and the
+    ratio is at most `MOST_RATIO`.
     """
     size = np.maximum(long + short, 1.0)
     above = np.clip(long, 0.0, size)
@@ -67,37 +61,12 @@ def train_dpsgd_f(
     noise_seed: int | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Network:
-    """Train a network by DPSGD-F.
+    """Train a network by DPSGD-F; the groups of rows are int64[n] in [0, K), K public.
 
-    Parameters
-    ----------
-    rows : csr_matrix or float array [n, m]
-        Features.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    group : int64[n]
-        In [0, groups).
-    plan : SgdPlan
-        Network, steps of ``sgd`` and noise. `clip` is C_0, and `noise_multiplier` what counts and
-        gradients have together: :func:`accounting.epsilon_spent` of ``plan.schedule(public_rows)``.
-    groups : int
-        K, public.
-    count_ratio : float
-        Noise of the counts over that of the gradients, each over its sensitivity, positive: the
-        paper's sigma_1 / sigma_2.
-    public_rows : int, optional
-        See :func:`dpsgd.train_dpsgd`.
-    seed, noise_seed : int
-        See :func:`dpsgd.train_dpsgd`.
-    on_step : callable, optional
-        Called with (steps done, steps in all).
-
-    Raises
-    ------
-    InvalidParameter
-        For groups outside their interval, or an optimizer other than sgd.
-    MissingExtra
-        Without the extra ``dpsgd``.
+    The arguments are those of :func:`dpsgd.train_dpsgd`. The plan's `clip` is C_0, and its
+    `noise_multiplier` what counts and gradients have together. `count_ratio` is the noise of the
+    counts over that of the gradients, each over its sensitivity, positive: the paper's sigma_1 /
+    sigma_2. Refuses groups outside their interval, and another optimizer than sgd.
     """
     torch = import_torch()
     from opacus import GradSampleModule

@@ -23,21 +23,11 @@ _STEPS: Final = 2.0**24
 
 
 class Draws:
-    """What one training draws.
+    """What one training draws; needs the extra ``dpsgd``.
 
-    Noise is a floating-point number; the attacks of Mironov (2012) on its low bits are not defended
-    against.
-
-    Parameters
-    ----------
-    seed : int or None
-        For simulations alone: noise that can be drawn again protects nobody. With None, batches
-        and noise come from a generator that the operating system seeds.
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``dpsgd``.
+    A seed is for simulations alone: noise that can be drawn again protects nobody. With None,
+    batches and noise come from a generator that the operating system seeds. Noise is a floating-
+    point number; the attacks of Mironov (2012) on its low bits are not defended against.
     """
 
     def __init__(self, seed: int | None) -> None:
@@ -49,13 +39,8 @@ class Draws:
     def sample(self, rows: int, rate: float) -> torch.Tensor:
         """Return the indices of a Poisson sample, ascending.
 
-        Parameters
-        ----------
-        rows : int
-            How many there are.
-        rate : float
-            Each row's chance, independent of the others, in (0, 1]. With a seed it is rounded down
-            to a multiple of 1 / 2^24: no row has more than the accountant was told.
+        The rate, in (0, 1], is each row's chance, independent of the others. With a seed it is
+        rounded down to a multiple of 1 / 2^24: no row has more than the accountant was told.
         """
         if self._seeded is None:
             return self._torch.from_numpy(np.flatnonzero(self._fresh.random(rows) < rate))
@@ -81,13 +66,7 @@ class Draws:
 
 
 def import_torch() -> Any:
-    """Return PyTorch, if the extra ``dpsgd`` is installed.
-
-    Raises
-    ------
-    MissingExtra
-        If PyTorch or Opacus is missing.
-    """
+    """Return PyTorch; refuses to go on without PyTorch or Opacus, the extra ``dpsgd``."""
     try:
         import opacus
         import torch

@@ -33,45 +33,36 @@ from hushpoll_protocols.errors import InvalidParameter
 
 @dataclass(frozen=True, slots=True)
 class FairDPPlan:
-    """How FairDP trains.
-
-    Attributes
-    ----------
-    hidden : tuple of int
-        Widths of the hidden layers, at least one.
-    sample_rate : float
-        q: chance of each row to be in its group's batch of a step, in (0, 1].
-    steps : int
-        T, at least 1.
-    last_layer_norm : float
-        M: what the l2 norm of the last layer's weights is clipped to before each step, positive.
-    clip : float
-        C: what the l2 norm of a row's gradient is clipped to, positive.
-    noise_multiplier : float
-        sigma: the noise in a group's sum of gradients has standard deviation sigma C; at least 0,
-        and 0 is not private.
-    learning_rate : float
-        eta of the plain steps, positive. Gradients are summed, not averaged.
-    plain_steps : float
-        Share of the steps, the last ones, that are plain; the ones before them are Adam's. At least
-        one step is plain: the certificate is about the last one.
-    adam_rate : float
-        Learning rate of Adam's steps, positive.
-    last_sample_rate, last_learning_rate : float or None
-        The rates of the plain steps, where they differ: the worst-case certificate needs small
-        batches and a large rate there (appendix F).
-    """
+    """How FairDP trains."""
 
     hidden: tuple[int, ...] = (32,)
+    """Widths of the hidden layers, at least one."""
     sample_rate: float = 0.02
+    """q, in (0, 1]: chance of each row to be in its group's batch of a step."""
     steps: int = 500
+    """T, at least 1."""
     last_layer_norm: float = 0.5
+    """M, positive: the last layer's weights are clipped to this l2 norm before each step."""
     clip: float = 0.1
+    """C, positive: what the l2 norm of a row's gradient is clipped to."""
     noise_multiplier: float = 2.0
+    """sigma, at least 0, and 0 is not private.
+
+    A group's sum of gradients has noise of deviation sigma C.
+    """
     learning_rate: float = 0.005
+    """eta of the plain steps, positive. Gradients are summed, not averaged."""
     plain_steps: float = 0.1
+    """Share of the steps, the last ones and at least one, that are plain.
+
+    The certificate is about the last one. The ones before them are Adam's.
+    """
     adam_rate: float = 0.02
     last_sample_rate: float | None = None
+    """The rate of the plain steps, where it differs.
+
+    The worst-case certificate needs small batches there and a large learning rate (appendix F).
+    """
     last_learning_rate: float | None = None
 
     def __post_init__(self) -> None:
@@ -114,26 +105,19 @@ class FairDPPlan:
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """What the certificates need of the last step. It is not private: never publish it.
-
-    Attributes
-    ----------
-    before : f64[width]
-        The last layer's clipped weights before the step, W^(T-1).
-    gradient : f64[width]
-        Mean over groups of the sums of clipped gradients of the last layer, mu, without noise.
-    batch_rows : int
-        m: rows in the batches of all groups.
-    groups : int
-        K.
-    learning_rate, noise_multiplier, clip, last_layer_norm : float
-        eta, sigma, C and M.
-    """
+    """What the certificates need of the last step. It is not private: never publish it."""
 
     before: Vector
+    """f64[width], the last layer's clipped weights before the step, W^(T-1)."""
     gradient: Vector
+    """f64[width], mu.
+
+    Mean over groups of the sums of the last layer's clipped gradients, without noise.
+    """
     batch_rows: int
+    """m: rows in the batches of all groups."""
     groups: int
+    """K."""
     learning_rate: float
     noise_multiplier: float
     clip: float
@@ -142,18 +126,12 @@ class LastStep:
 
 @dataclass(frozen=True, slots=True)
 class FairDPResult:
-    """What FairDP returns.
-
-    Attributes
-    ----------
-    networks : tuple of Network
-        One, or N of Algorithm 3, which differ in the last layer.
-    last_step : LastStep
-        For the certificates; not private.
-    """
+    """What FairDP returns."""
 
     networks: tuple[Network, ...]
+    """One, or N of Algorithm 3, which differ in the last layer."""
     last_step: LastStep
+    """For the certificates; not private."""
 
 
 def train_fairdp(
@@ -168,41 +146,16 @@ def train_fairdp(
     noise_seed: int | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> FairDPResult:
-    """Train by FairDP.
+    """Train by FairDP on rows [n, m] and labels, int64[n] of {0, 1}.
 
-    Parameters
-    ----------
-    rows : csr_matrix or float array [n, m]
-        Features.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    group : int64[n]
-        Counted from 0; a combination of several protected attributes is one group each
-        (appendix E).
-    plan : FairDPPlan
-        Network, steps and noise.
-    groups : int, optional
-        K, public; a group without rows takes steps of noise alone. By default the groups that
-        occur, all from 0 to the largest; then a row that is alone in its group changes K.
-    models : int
-        N of Algorithm 3: how many last layers the last step draws, each from a part of the batch.
-        A row's part is drawn, independent of the other rows: parts by the place in the batch would
-        all change with one row. 1 is Algorithm 1.
-    seed : int
-        What the first weights are drawn by.
-    noise_seed : int, optional
-        What draws batches and noise, for simulations alone: noise that can be drawn again protects
-        nobody. By default they come from the operating system; see :class:`draws.Draws`.
-    on_step : callable, optional
-        Called with (steps done, steps in all).
-
-    Raises
-    ------
-    InvalidParameter
-        For fewer than two groups, groups outside [0, K), groups that are not counted from 0
-        without a gap where K is not given, or fewer than one model.
-    MissingExtra
-        Without the extra ``dpsgd``.
+    Groups, int64[n], are counted from 0; a combination of several protected attributes is one group
+    (appendix E). K, `groups`, is public; a group without rows takes steps of noise alone. By
+    default it is the groups that occur, all from 0 to the largest; then a row that is alone in its
+    group changes K. `models` is N of Algorithm 3: how many last layers the last step draws, each
+    from a part of the batch; 1 is Algorithm 1. A row's part is drawn, independent of the other
+    rows: parts by the place in the batch would all change with one row. Seeds are those of
+    :func:`.dpsgd.train_dpsgd`. Refuses fewer than two groups, others than these, and fewer than one
+    model; needs the extra ``dpsgd``.
     """
     torch = import_torch()
     from opacus import GradSampleModule

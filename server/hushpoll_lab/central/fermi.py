@@ -40,33 +40,26 @@ SMALL_BY_CHANCE: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class FermiPlan:
-    """How the descent is done.
-
-    Attributes
-    ----------
-    fairness : float
-        lambda, the weight of the penalty, at least 0.
-    epochs : int
-        Expected passes over the rows, at least 1.
-    batch_size : int
-        Expected rows of a step's batch, at least 1.
-    learning_rate, ascent_rate : float
-        The rates of the steps in the weights and in W, positive.
-    clip, ascent_clip : float
-        The l2 norms that a row's two gradients are clipped to, positive.
-    noise, ascent_noise : float
-        Standard deviations of the noise over the clipping norms, at least 0; 0 is not private.
-    """
+    """How the descent is done."""
 
     fairness: float = 1.0
+    """lambda, the weight of the penalty, at least 0."""
     epochs: int = 50
+    """Expected passes over the rows, at least 1."""
     batch_size: int = 1024
+    """Expected rows of a step's batch, at least 1."""
     learning_rate: float = 0.5
+    """The rate of the steps in the weights, positive."""
     ascent_rate: float = 0.1
+    """The rate of the steps in W, positive."""
     clip: float = 1.0
+    """The l2 norm that a row's gradient in the weights is clipped to, positive."""
     ascent_clip: float = 4.0
+    """The same of the gradient in W."""
     noise: float = 1.0
+    """Standard deviation of the noise over `clip`, at least 0; 0 is not private."""
     ascent_noise: float = 1.0
+    """The same over `ascent_clip`."""
 
     def __post_init__(self) -> None:
         positive = ("learning_rate", "ascent_rate", "clip", "ascent_clip")
@@ -83,30 +76,11 @@ class FermiPlan:
 
 
 def private_shares(group: npt.NDArray[np.int64], groups: int, epsilon: float, bits: Bits) -> Vector:
-    """Return the groups' shares from counts with discrete Laplace noise.
+    """Return the groups' shares from counts with discrete Laplace noise, f64[K] with the sum 1.
 
-    An added or removed row changes one count by 1, so the counts together spend epsilon.
-
-    Parameters
-    ----------
-    group : int64[n]
-        In [0, groups).
-    groups : int
-        K, public.
-    epsilon : float
-        In (0, 64].
-    bits : Bits
-        The source of randomness.
-
-    Returns
-    -------
-    f64[K]
-        They have the sum 1; 0 for a group whose count could be noise alone.
-
-    Raises
-    ------
-    InvalidParameter
-        If fewer than two groups are large enough.
+    The groups of rows are int64[n] in [0, K), K public. An added or removed row changes one count
+    by 1, so the counts together spend epsilon, in (0, 64]. A group whose count could be noise alone
+    has share 0; refuses fewer than two larger ones.
     """
     counts = np.bincount(group, minlength=groups)
     noisy = np.array([noisy_count(int(count), epsilon, bits) for count in counts], np.float64)
@@ -136,29 +110,12 @@ def train_fermi(
     public_rows: int | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> Vector:
-    """Return the weights of logistic regression after the last step, from weights of 0.
+    """Return the weights of logistic regression after the last step, f64[p], from weights of 0.
 
-    Parameters
-    ----------
-    rows : csr_matrix or float array [n, p]
-        Features; a constant column, where an intercept is wanted.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    group : int64[n]
-        In [0, K).
-    shares : f64[K]
-        What :func:`private_shares` returns. Rows of a group with share 0 have no part in the
-        penalty.
-    plan : FermiPlan
-        Steps and noise.
-    rng : numpy.random.Generator
-        What draws batches and noise. Noise that can be drawn again is no protection: do not seed it
-        outside of simulations.
-    public_rows : int, optional
-        The number of rows that is publicly known, which sets the sampling rate and the steps; n by
-        default, which is then taken to be public.
-    on_step : callable, optional
-        Called with (steps done, steps in all).
+    Rows are [n, p] with a constant column, where an intercept is wanted; labels int64[n] of {0, 1},
+    groups int64[n] in [0, K). Rows of a group whose :func:`private_shares` is 0 have no part in the
+    penalty. `rng` draws batches and noise; do not seed it outside of simulations: noise that can be
+    drawn again is no protection. `public_rows` is as for :func:`dpsgd.train_dpsgd`.
     """
     known = rows.shape[0] if public_rows is None else public_rows
     schedule = plan.schedule(known)

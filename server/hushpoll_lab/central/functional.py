@@ -44,46 +44,29 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The coefficients of the sum of the rows' polynomials, as integers. They are not private.
-
-    Attributes
-    ----------
-    linear : int64[p]
-        The coefficients of w_j, in units of step / (2 linear_weight).
-    quadratic : int64[p, p]
-        Symmetric: the sums of x_j x_l on the grid, in units of step^2 / 8.
-    rows : int
-        n.
-    radius : float
-        What the l1 norm of a row, the constant included, does not exceed.
-    """
+    """The coefficients of the sum of the rows' polynomials, as integers. They are not private."""
 
     linear: npt.NDArray[np.int64]
+    """int64[p], the coefficients of w_j, in units of step / (2 linear_weight)."""
     quadratic: npt.NDArray[np.int64]
+    """int64[p, p], symmetric: the sums of x_j x_l on the grid, in units of step^2 / 8."""
     rows: int
     radius: float
+    """What the l1 norm of a row, the constant included, does not exceed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A polynomial with noise, w.Q.w + l.w. It may be published.
-
-    Attributes
-    ----------
-    quadratic : f64[p, p]
-        Q, symmetric; with the noise it need not be positive definite.
-    linear : f64[p]
-        l.
-    rows : float or None
-        The number of rows with noise, where it was asked for.
-    deviation : float
-        Standard deviation of the noise of each coefficient.
-    """
+    """A polynomial with noise, w.Q.w + l.w. It may be published."""
 
     quadratic: npt.NDArray[np.float64]
+    """f64[p, p], Q, symmetric; with the noise it need not be positive definite."""
     linear: Vector
+    """f64[p], l."""
     rows: float | None
+    """The number of rows with noise, where it was asked for."""
     deviation: float
+    """Standard deviation of the noise of each coefficient."""
 
 
 def within(table: Matrix, radius: float) -> Matrix:
@@ -98,19 +81,8 @@ def within(table: Matrix, radius: float) -> Matrix:
 def coefficients(table: Matrix, label: npt.NDArray[np.int64], radius: float) -> Coefficients:
     """Return the coefficients of the rows' polynomials; a constant 1 is the last column.
 
-    Parameters
-    ----------
-    table : csr_matrix or float array [n, m]
-        Features; where their l1 norm exceeds radius - 1, they are scaled down to it.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    radius : float
-        R, above 1; it must not be taken from the rows.
-
-    Raises
-    ------
-    InvalidParameter
-        For a radius outside its interval.
+    Rows [n, m] whose l1 norm exceeds radius - 1 are scaled down to it; labels are int64[n] of {0,
+    1}. The radius R must not be taken from the rows; refuses one that is not above 1.
     """
     if not 1 < radius < math.inf:
         raise InvalidParameter(f"radius is {radius}; it must be above 1 and finite", field="radius")
@@ -147,21 +119,9 @@ def perturb(
 ) -> Objective:
     """Add discrete Laplace noise to each coefficient: epsilon-differentially private.
 
-    Parameters
-    ----------
-    exact : Coefficients
-        What :func:`coefficients` returns.
-    epsilon : float or str
-        In (0, 64]; neighbours differ in one row, which is added or removed.
-    bits : Bits
-        The source of randomness; `SecureBits` outside of simulations.
-    counted : bool
-        Whether the constant, and with it the number of rows, is published as well.
-
-    Raises
-    ------
-    InvalidParameter
-        For an epsilon outside its interval.
+    Neighbours differ in one row, which is added or removed. Bits are `SecureBits` outside of
+    simulations. If `counted`, the constant, and with it the number of rows, is published as well.
+    Refuses an epsilon outside (0, 64].
     """
     scale = _grid_sensitivity(exact.radius, counted=counted) / exact_epsilon(epsilon)
     columns = exact.linear.size
@@ -199,27 +159,14 @@ def without_noise(exact: Coefficients) -> Objective:
 
 
 def repair(objective: Objective, strength: float) -> tuple[Vector, npt.NDArray[np.float64]]:
-    """Return eigenvalues and eigenvectors of the objective, made positive definite.
+    """Return eigenvalues, f64[r] above 0, and eigenvectors, f64[p, r], of a definite objective.
 
     Section 6 of the paper. First the regularisation: strength sqrt(p) times the noise's deviation
     is added to each coefficient of w_j^2. Noise alone has eigenvalues of at most about sqrt(p)
     deviations (half of it is off the diagonal, on either side), so a strength of 1 makes up for
     them; the paper adds 4 deviations for every p. Then the spectral trimming: eigenvectors whose
-    eigenvalue is still not positive are dropped; along them the polynomial has no minimum.
-
-    Parameters
-    ----------
-    objective : Objective
-        What :func:`perturb` returns.
-    strength : float
-        At least 0.
-
-    Returns
-    -------
-    values : f64[r]
-        Positive; r may be 0.
-    vectors : f64[p, r]
-        Orthonormal.
+    eigenvalue is still not positive are dropped, perhaps all; along them the polynomial has no
+    minimum.
     """
     columns = objective.linear.size
     added = strength * math.sqrt(columns) * objective.deviation
@@ -237,31 +184,15 @@ def minimise_polynomial(objective: Objective, strength: float) -> Vector:
 def descend_together(
     objectives: Sequence[Objective], strength: float, *, steps: int, rate: float, start: Vector
 ) -> Vector:
-    """Minimise the groups' objectives in turn and average, step by step (FairFM).
+    """Minimise the groups' objectives in turn and average, step by step (FairFM); return f64[p].
 
     Tran et al., Algorithm 2: from the common weights each group takes a gradient step on its own
     noisy mean loss, and the results are averaged. The paper does not say what keeps a polynomial
     that noise has bent downwards from leading the descent away without end; here each group's
     polynomial is repaired first (:func:`repair`), and the step is relative to the longest one that
-    cannot lead away. Groups whose number of rows could be noise alone are left out.
-
-    Parameters
-    ----------
-    objectives : sequence of Objective
-        The objectives of the groups, each with its number of rows.
-    strength : float
-        See :func:`repair`.
-    steps : int
-        T, at least 0.
-    rate : float
-        In (0, 2): the learning rate times the largest curvature of the mean.
-    start : f64[p]
-        theta^(0).
-
-    Raises
-    ------
-    InvalidParameter
-        If no group is large enough.
+    cannot lead away: the rate, in (0, 2), is the learning rate times the largest curvature of the
+    mean. Groups whose number of rows could be noise alone are left out; refuses to go on if all
+    are.
     """
     slopes, curvatures = [], []
     for objective in objectives:

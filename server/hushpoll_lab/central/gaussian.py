@@ -14,14 +14,8 @@ from hushpoll_protocols.errors import InvalidParameter
 def gaussian_delta(sigma: float, epsilon: float, sensitivity: float) -> float:
     """Return the smallest delta of the mechanism (Balle and Wang, ICML 2018, Theorem 8).
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of each coordinate's noise, positive.
-    epsilon : float
-        At least 0.
-    sensitivity : float
-        Largest l2 distance between the outputs of neighbours, positive.
+    The sensitivity is the largest l2 distance between the outputs of neighbours; sigma is the
+    deviation of each coordinate's noise. Both are positive, and epsilon is at least 0.
     """
     ratio = sensitivity / sigma
     first = math.exp(log_ndtr(ratio / 2 - epsilon / ratio))
@@ -32,21 +26,8 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     """Return the smallest standard deviation that is (epsilon, delta)-differentially private.
 
     This is the analytic Gaussian mechanism. The classical sensitivity sqrt(2 ln(1.25 / delta)) /
-    epsilon needs epsilon below 1 and adds more noise.
-
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 64].
-    delta : float
-        In (0, 1).
-    sensitivity : float
-        Largest l2 distance between the outputs of neighbours, positive.
-
-    Raises
-    ------
-    InvalidParameter
-        For a value outside its interval.
+    epsilon needs epsilon below 1 and adds more noise. Refuses values outside (0, 64] and (0, 1),
+    and a sensitivity that is not positive.
     """
     _check(epsilon, delta, sensitivity)
 
@@ -64,17 +45,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float) -> float:
 
 
 def noise_norm(sigma: float, dimension: int, failure: float) -> float:
-    """Return what the noise's l2 norm exceeds with this chance: a quantile of sigma chi.
-
-    Parameters
-    ----------
-    sigma : float
-        The deviation of each coordinate, at least 0.
-    dimension : int
-        Coordinates, at least 1.
-    failure : float
-        In (0, 1).
-    """
+    """Return what the noise's l2 norm exceeds with a chance in (0, 1): a quantile of sigma chi."""
     return sigma * math.sqrt(float(chi2.isf(failure, dimension)))
 
 

@@ -30,18 +30,12 @@ MOST_OFF_BY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Minimiser:
-    """Weights that minimise the penalised loss, nearly.
-
-    Attributes
-    ----------
-    weights : f64[p]
-        The weights of the columns.
-    off_by : float
-        The exact minimiser is at most this far away, in l2 norm.
-    """
+    """Weights that minimise the penalised loss, nearly."""
 
     weights: Vector
+    """f64[p]."""
     off_by: float
+    """The exact minimiser is at most this far away, in l2 norm."""
 
 
 def minimise(
@@ -49,22 +43,9 @@ def minimise(
 ) -> Minimiser:
     """Minimise mean(log(1 + exp(-s w.x))) + penalty / 2 |w|^2 by Newton's method; s is -1 or 1.
 
-    Parameters
-    ----------
-    rows : csr_matrix or f64[n, p]
-        Features; a constant column, where an intercept is wanted.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    penalty : float
-        mu, positive: the strong convexity of the function.
-    tolerance : float
-        The distance from the exact minimiser that is aimed at.
-
-    Raises
-    ------
-    InvalidParameter
-        If the penalty is not positive, or so small that the minimiser is not known to `tolerance`
-        nor to `MOST_OFF_BY`.
+    Rows are [n, p] with a constant column, where an intercept is wanted; labels int64[n] of {0, 1}.
+    The penalty is mu, the strong convexity of the function; refuses one that is not positive, or so
+    small that the minimiser is not known to the distance `tolerance` nor to `MOST_OFF_BY`.
     """
     if not 0 < penalty < math.inf:
         raise InvalidParameter(
@@ -119,18 +100,12 @@ def minimise(
 
 @dataclass(frozen=True, slots=True)
 class PerturbedOutput:
-    """Weights with Gaussian noise.
-
-    Attributes
-    ----------
-    weights : f64[p]
-        These may be published.
-    sigma : float
-        Standard deviation of the noise in each weight; it may be published.
-    """
+    """Weights with Gaussian noise; both may be published."""
 
     weights: Vector
+    """f64[p]."""
     sigma: float
+    """Standard deviation of the noise in each weight."""
 
 
 def sensitivity(count: int, penalty: float, radius: float) -> float:
@@ -138,16 +113,8 @@ def sensitivity(count: int, penalty: float, radius: float) -> float:
 
     Mangold et al., proof of Lemma 4.1: the gradient of the logistic loss of a row is no longer than
     the row itself, and the penalty does not depend on the rows. Neighbours differ in one row, which
-    is replaced.
-
-    Parameters
-    ----------
-    count : int
-        Rows, n, at least 1; public.
-    penalty : float
-        mu, positive.
-    radius : float
-        The l2 norm that no row exceeds; it must not be taken from the rows.
+    is replaced; n, `count`, is public. No row's l2 norm exceeds the radius, which must not be taken
+    from the rows.
     """
     return 2 * radius / (penalty * count)
 
@@ -162,23 +129,10 @@ def perturb_output(
     delta: float,
     rng: np.random.Generator,
 ) -> PerturbedOutput:
-    """Add the noise that (epsilon, delta)-differential privacy needs.
+    """Add the noise that (epsilon, delta)-differential privacy needs; see :func:`sensitivity`.
 
-    Parameters
-    ----------
-    minimiser : Minimiser
-        What :func:`minimise` returns, for the same rows and penalty.
-    count, penalty, radius
-        See :func:`sensitivity`.
-    epsilon, delta : float
-        In (0, 64] and (0, 1); neighbours differ in one row, which is replaced.
-    rng : numpy.random.Generator
-        Noise that can be drawn again is no protection: do not seed it outside of simulations.
-
-    Raises
-    ------
-    InvalidParameter
-        For a value outside its interval.
+    The minimiser is that of the same rows and penalty. Noise that can be drawn again is no
+    protection: do not seed `rng` outside of simulations. Refuses values outside (0, 64] and (0, 1).
     """
     if minimiser.off_by > MOST_OFF_BY:
         raise InvalidParameter(

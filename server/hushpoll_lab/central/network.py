@@ -21,18 +21,12 @@ Weights = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Layers of weights; hidden layers are followed by a ReLU, the output by a sigmoid.
-
-    Attributes
-    ----------
-    weights : tuple of f32[outputs, inputs]
-        By layer; the last has one output.
-    biases : tuple of f32[outputs] or None
-        By layer; None where a layer has none.
-    """
+    """Layers of weights; hidden layers are followed by a ReLU, the output by a sigmoid."""
 
     weights: tuple[Weights, ...]
+    """By layer, f32[outputs, inputs]; the last has one output."""
     biases: tuple[Weights | None, ...]
+    """By layer, f32[outputs]; None where a layer has none."""
 
     def hidden(self, rows: Matrix) -> npt.NDArray[np.float64]:
         """Return what the last layer is given, f64[n, width]; the rows, without a hidden layer."""
@@ -67,19 +61,9 @@ class Network:
 
     @classmethod
     def load(cls, content: bytes, columns: int) -> Network:
-        """Read what :meth:`save` wrote.
+        """Read the NPZ file of :meth:`save`.
 
-        Parameters
-        ----------
-        content : bytes
-            The NPZ file.
-        columns : int
-            How many the rows have that the network is to score.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, holds other arrays, or its layers do not fit together.
+        Refuses damaged ones, and layers that do not fit the columns.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:

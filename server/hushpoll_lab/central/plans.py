@@ -14,18 +14,7 @@ def check_plan(
     positive: Mapping[str, float] | None = None,
     unsigned: Mapping[str, float] | None = None,
 ) -> None:
-    """Refuse numbers of a plan that are too small.
-
-    Parameters
-    ----------
-    counts, positive, unsigned : mapping of str to number, optional
-        Those that must be at least 1, above 0 and at least 0, by name.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the first that is not.
-    """
+    """Refuse the first number of a plan that is not at least 1, above 0 or at least 0."""
     for name, count in (counts or {}).items():
         if count < 1:
             raise InvalidParameter(f"{name} is {count}; it must be at least 1", field=name)
@@ -38,12 +27,6 @@ def check_plan(
 
 
 def epochs_schedule(rows: int, *, epochs: int, batch_size: int) -> Schedule:
-    """Return sampling rate and steps of expected passes over the rows, as an accountant needs them.
-
-    Parameters
-    ----------
-    rows, epochs, batch_size : int
-        Each at least 1; a step's batch has `batch_size` expected rows.
-    """
+    """Return sampling rate and steps, as an accountant needs them, of expected passes over rows."""
     rate = min(1.0, batch_size / rows)
     return Schedule(rate, max(1, round(epochs / rate)))

@@ -31,57 +31,36 @@ def check_failure(failure: float) -> None:
 
 
 def perturbed_distance(sigma: float, dimension: int, failure: float) -> float:
-    """Return the distance that output perturbation exceeds with at most this chance.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise in each weight, at least 0.
-    dimension : int
-        Weights, the intercept included.
-    failure : float
-        In (0, 1).
-    """
+    """Return the l2 distance that output perturbation exceeds with at most a chance in (0, 1)."""
     check_failure(failure)
     return noise_norm(sigma, dimension, failure) + MOST_OFF_BY
 
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """The steps of DP-SGD for logistic regression with an l2 penalty, as the bound needs them.
-
-    Attributes
-    ----------
-    penalty : float
-        mu, positive.
-    radius : float
-        The l2 norm that no row exceeds, its constant included; no gradient is longer, so none is
-        clipped.
-    learning_rate : float
-        The rate of every step, at most 2 / (mu + beta), where beta = radius^2 / 4 + mu.
-    rows : int
-        n.
-    sample_rate : float
-        q in (0, 1]: each row's chance to be in a step's batch; sums are divided by q n.
-    steps : int
-        At least 1.
-    noise : float
-        Standard deviation of the noise in a step's sum of gradients, by coordinate.
-    dimension : int
-        Weights, the intercept included.
-    start : float
-        The l2 norm of the first weights, at most.
-    """
+    """The steps of DP-SGD for logistic regression with an l2 penalty, as the bound needs them."""
 
     penalty: float
+    """mu, positive."""
     radius: float
+    """The l2 norm that no row exceeds, its constant included.
+
+    No gradient is longer, so none is clipped.
+    """
     learning_rate: float
+    """Of every step, at most 2 / (mu + beta), where beta = radius^2 / 4 + mu."""
     rows: int
+    """n."""
     sample_rate: float
+    """q in (0, 1]: each row's chance to be in a step's batch; sums are divided by q n."""
     steps: int
+    """At least 1."""
     noise: float
+    """Standard deviation of the noise in a step's sum of gradients, by coordinate."""
     dimension: int
+    """Weights, the intercept included."""
     start: float
+    """The l2 norm of the first weights, at most."""
 
     def __post_init__(self) -> None:
         fastest = 2 / (2 * self.penalty + self.radius**2 / 4)
@@ -95,18 +74,13 @@ class Descent:
     def distance(self, failure: float) -> float:
         """Return the distance to the minimiser that the last weights exceed with at most `failure`.
 
-        A step without noise brings the weights nearer by the factor 1 - learning_rate mu. The
-        noise is normal, and that of the sampling is sub-Gaussian: a centred Bernoulli variable has
-        the variance proxy (1 - 2 q) / (2 ln((1 - q) / q)) (Kearns and Saul 1998). So for small
-        enough l_T, E exp(l_T d_T^2) <= exp(a + l_0 d_0^2), where l_(t-1) = l_t (1 - rate mu)^2 /
-        (1 - 2 l_t rate^2 k), k is the largest variance in a direction, and a sums the logarithms of
-        the normal integrals. Chernoff's inequality then gives the distance, least over l_T. It
-        grows with sqrt(log(1 / failure)); Lemma 4.2's Markov inequality gives sqrt(1 / failure).
-
-        Parameters
-        ----------
-        failure : float
-            In (0, 1).
+        A step without noise brings the weights nearer by the factor 1 - learning_rate mu. The noise
+        is normal, and that of the sampling is sub-Gaussian: a centred Bernoulli variable has the
+        variance proxy (1 - 2 q) / (2 ln((1 - q) / q)) (Kearns and Saul 1998). So for small enough
+        l_T, E exp(l_T d_T^2) <= exp(a + l_0 d_0^2), where l_(t-1) = l_t (1 - rate mu)^2 / (1 - 2
+        l_t rate^2 k), k is the largest variance in a direction, and a sums the logarithms of the
+        normal integrals. Chernoff's inequality then gives the distance, least over l_T. It grows
+        with sqrt(log(1 / failure)); Lemma 4.2's Markov inequality gives sqrt(1 / failure).
         """
         check_failure(failure)
         batch = self.sample_rate * self.rows

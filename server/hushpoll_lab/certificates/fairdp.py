@@ -41,12 +41,7 @@ def worst_case(step: LastStep) -> float:
 def positive_chances(step: LastStep, hidden: npt.NDArray[np.float64]) -> Vector:
     """Return Pr(prediction is positive) of each row over the last layer's noise, equation (5).
 
-    Parameters
-    ----------
-    step : LastStep
-        The last step of the training.
-    hidden : f64[n, width]
-        What the last layer is given for the rows, z_{L-1}.
+    `hidden` is f64[n, width], what the last layer is given for the rows, z_{L-1}.
     """
     mean = hidden @ (step.before - step.learning_rate * step.gradient)
     spread = np.linalg.norm(hidden, axis=1) * _deviation(step)
@@ -59,21 +54,11 @@ def positive_chances(step: LastStep, hidden: npt.NDArray[np.float64]) -> Vector:
 def empirical(
     chances: Vector, label: npt.NDArray[np.int64], group: npt.NDArray[np.int64]
 ) -> Mapping[str, float]:
-    """Return tau_emp of Proposition 3.3 for each notion, on these rows.
+    """Return tau_emp of Proposition 3.3 for each notion in `EVENTS`, on these rows.
 
-    Parameters
-    ----------
-    chances : f64[n]
-        What :func:`positive_chances` returns, or predictions of {0, 1} for the notions' measured
-        values.
-    label, group : int64[n]
-        Classes in {0, 1}, and groups counted from 0.
-
-    Returns
-    -------
-    mapping of str to float
-        By the names of `EVENTS`: the largest difference between two groups; of equalised odds, over
-        both labels. ``nan`` where a group has no row of a label.
+    It is the largest difference between two groups; of equalised odds, over both labels; ``nan``
+    where a group has no row of a label. Chances, f64[n], are those of :func:`positive_chances`, or
+    predictions of {0, 1} for the notions' measured values.
     """
     groups = int(group.max()) + 1
     result = {}
@@ -115,22 +100,11 @@ def parity_error(chances: Vector, group: npt.NDArray[np.int64]) -> float:
 
 
 def monte_carlo_error(sizes: Sequence[int], models: int) -> float:
-    """Return the error that equation (32) adds for finite rows and N models.
+    """Return the error that equation (32) adds for finite rows of each group and N models.
 
     max over pairs of groups of 1 / (2 sqrt(N n_u)) + 1 / (2 sqrt(N n_v)): the standard errors of
     the groups' rates at most. The paper calls the sum a bound; it is one standard error of each.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Rows of each group under the event, at least two groups, each at least 1.
-    models : int
-        N, at least 1.
-
-    Raises
-    ------
-    InvalidParameter
-        For fewer groups, an empty one, or fewer models.
+    Refuses fewer than two groups, an empty one, and fewer than one model.
     """
     if len(sizes) < 2 or min(sizes) < 1 or models < 1:
         raise InvalidParameter(

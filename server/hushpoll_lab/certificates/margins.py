@@ -28,20 +28,18 @@ TIGHTNESS: Final[tuple[Tightness, ...]] = ("markov", "chernoff", "share")
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """How far the weights must move before a row's prediction can change.
-
-    Attributes
-    ----------
-    reach : f64[n]
-        |margin| / Lipschitz constant of each row (Assumption 2.1): a model whose weights are closer
-        than this predicts the same for the row. ``inf`` for a row that no change of weights moves.
-    label, group : int64[n]
-        The row's class in {0, 1}, and its group, counted from 0.
-    """
+    """How far the weights must move before a row's prediction can change."""
 
     reach: Vector
+    """f64[n], |margin| / Lipschitz constant of each row (Assumption 2.1).
+
+    A model whose weights are closer than this predicts the same for the row. ``inf`` for a row that
+    no change of weights moves.
+    """
     label: npt.NDArray[np.int64]
+    """int64[n] of {0, 1}."""
     group: npt.NDArray[np.int64]
+    """int64[n], counted from 0."""
 
 
 def linear_margins(
@@ -53,22 +51,10 @@ def linear_margins(
 ) -> Margins:
     """Return the margins of a linear model that predicts 1 where weights . row is positive.
 
-    Parameters
-    ----------
-    rows : csr_matrix or f64[n, p]
-        Features.
-    label, group : int64[n]
-        Classes in {0, 1}; groups, counted from 0.
-    weights : f64[p]
-        The weights of the reference model, private or not.
-    other : f64[p], optional
-        The other model's weights, if both are known. The Lipschitz constant of a row is then its
-        component along the difference of the weights (appendix G.3), not its length.
-
-    Raises
-    ------
-    InvalidParameter
-        If the shapes do not fit, or a group has no rows.
+    The weights, f64[p], are those of the reference model, private or not. If the other model's are
+    known as well, the Lipschitz constant of a row is its component along the difference of the
+    weights (appendix G.3), not its length. Refuses shapes that do not fit, and a group without
+    rows.
     """
     count, columns = rows.shape
     if weights.shape != (columns,) or label.shape != (count,) or group.shape != (count,):
@@ -102,24 +88,13 @@ def linear_margins(
 
 
 def rate_change(reach: Vector, distance: float, tightness: Tightness = "share") -> float:
-    """Bound the change of P(prediction = label) over some rows, between models this far apart.
+    """Bound the change of P(prediction = label) over some rows between models this far apart.
 
-    Parameters
-    ----------
-    reach : f64[n]
-        The reach of the rows that the rate is conditioned on.
-    distance : float
-        Between the weights, in l2 norm, at least 0.
-    tightness : {"markov", "chernoff", "share"}
-        ``markov``: distance times the mean of 1 / reach (Theorem 3.1). ``chernoff``: the least over
-        t of exp(t distance) mean(exp(-t reach)) (Remark B.1). ``share``: the share of rows whose
-        reach is at most the distance. It is what the other two bound from above, and what Remarks
-        B.1 and B.2 give together: with large margins left out, the least t is 0.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 for no rows.
+    The bound is in [0, 1], the distance in l2 norm. ``markov``: distance times the mean of
+    1 / reach (Theorem 3.1). ``chernoff``: the least over t of exp(t distance) mean(exp(-t reach))
+    (Remark B.1). ``share``: the share of rows whose reach is at most the distance. It is what the
+    other two bound from above, and what Remarks B.1 and B.2 give together: with large margins left
+    out, the least t is 0.
     """
     if distance < 0 or np.isnan(distance):
         raise InvalidParameter(f"distance is {distance}; it must be at least 0", field="distance")
@@ -151,35 +126,24 @@ def rate_change(reach: Vector, distance: float, tightness: Tightness = "share") 
 
 @dataclass(frozen=True, slots=True)
 class Notion:
-    """A notion of group fairness as sums of conditional accuracies, equation (1).
-
-    Attributes
-    ----------
-    label : str
-        What people call it.
-    weights : f64[m, 2, g]
-        C of equation (1): for each of m levels, the factor of P(prediction = label | label, group),
-        by label and group.
-    constant : f64[m]
-        C^0 of the levels.
-    names : tuple of (int or None, int or None)
-        Label and group that each level is about; None where it is about all.
-    """
+    """A notion of group fairness as sums of conditional accuracies, equation (1)."""
 
     label: str
     weights: npt.NDArray[np.float64]
+    """f64[m, 2, g], C of equation (1).
+
+    For each of m levels, the factor of P(prediction = label | label, group), by label and group.
+    """
     constant: Vector
+    """f64[m], C^0 of the levels."""
     names: tuple[tuple[int | None, int | None], ...]
+    """Label and group that each level is about; None where it is about all."""
 
 
 def notions(margins: Margins) -> dict[str, Notion]:
     """Return the notions of Corollary 3.3, with the rows' own shares as factors (appendix A).
 
-    Returns
-    -------
-    dict of str to Notion
-        ``equalized_odds``, ``equal_opportunity`` (the desired outcome is 1),
-        ``accuracy_parity``, ``demographic_parity`` (of the outcome 1) and ``accuracy``.
+    The desired outcome, of equal opportunity and demographic parity, is 1.
     """
     groups = int(margins.group.max()) + 1
     joint = np.zeros((2, groups))
@@ -219,33 +183,28 @@ def notions(margins: Margins) -> dict[str, Notion]:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of another model's fairness, given one model's.
-
-    Attributes
-    ----------
-    level : f64[m]
-        F_k of the reference model on the rows, as equation (1) signs it: positive where the group
-        does better than all rows.
-    change : f64[m]
-        The other model's level differs from it by at most this, on the same rows (Theorem 3.2).
-    lower, upper : f64[m]
-        The other model's level lies between them. They are no farther away than `change`, and
-        nearer where a rate would have to leave [0, 1].
-    vacuous : bool[m]
-        Whether a level may be anything that rates in [0, 1] allow, so that nothing is known of it.
-    names : tuple of (int or None, int or None)
-        Label and group of each level.
-    distance : float
-        Between the weights, that the bound holds for.
-    """
+    """What is known of another model's fairness, given one model's."""
 
     level: Vector
+    """f64[m], F_k of the reference model on the rows, as equation (1) signs it.
+
+    Positive where the group does better than all rows.
+    """
     change: Vector
+    """f64[m]: the other's level differs by at most this, on the same rows (Theorem 3.2)."""
     lower: Vector
+    """f64[m]: the other model's level is not below.
+
+    No farther from `level` than `change`, and nearer where a rate would have to leave [0, 1].
+    """
     upper: Vector
+    """f64[m], the same for above."""
     vacuous: npt.NDArray[np.bool_]
+    """bool[m], whether a level may be anything that rates in [0, 1] allow."""
     names: tuple[tuple[int | None, int | None], ...]
+    """Label and group of each level."""
     distance: float
+    """Between the weights, in l2 norm, that the bound holds for."""
 
     @property
     def mean_change(self) -> float:
@@ -259,26 +218,12 @@ def certify(
     distance: float,
     tightness: Tightness = "share",
 ) -> Mapping[str, Certificate]:
-    """Bound the fairness of a model whose weights are at most this far from the reference's.
+    """Bound a model's fairness by notion, whose weights are at most this far from the reference's.
 
     Theorem 3.2, and Theorem 4.4 where the distance is the quantile of the noise of a private model.
-    The statement is about the rows: their empirical rates, not the population's.
-
-    Parameters
-    ----------
-    margins : Margins
-        The margins of the reference model, on the rows.
-    predicted : int64[n] of {0, 1}
-        Its predictions.
-    distance : float
-        In l2 norm, at least 0.
-    tightness : {"markov", "chernoff", "share"}
-        See :func:`rate_change`.
-
-    Returns
-    -------
-    mapping of str to Certificate
-        By the names of :func:`notions`.
+    The statement is about the rows: their empirical rates, not the population's. Margins and
+    predictions, int64[n] of {0, 1}, are the reference model's; for the tightness see
+    :func:`rate_change`.
     """
     groups = int(margins.group.max()) + 1
     changes = np.zeros((2, groups))

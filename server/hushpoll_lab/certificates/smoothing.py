@@ -19,14 +19,7 @@ from hushpoll_lab.central.network import Network
 def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
     """Return Pr((w + nu).x > 0) of each row, nu normal: Phi(w.x / (deviation ||x||)).
 
-    Parameters
-    ----------
-    rows : csr_matrix or float array [n, p]
-        With the 1 of the intercept.
-    weights : f64[p]
-        w.
-    deviation : float
-        The deviation of each coordinate of nu, positive.
+    Rows are [n, p] with the 1 of the intercept; the deviation is that of each coordinate of nu.
     """
     squares = rows.multiply(rows) if not isinstance(rows, np.ndarray) else rows * rows
     norms = np.sqrt(np.asarray(squares.sum(axis=1), np.float64).ravel())

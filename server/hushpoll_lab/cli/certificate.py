@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hushpoll_lab.certificates.margins import TIGHTNESS
 from hushpoll_lab.learners.private_model import FAILURE, certify_model
-from hushpoll_shared.cli.table_out import save_table, table_out_option
+from hushpoll_shared.cli.out_file import save_table, table_out_option
 from hushpoll_shared.cli.terminal import emit, json_option, rendered, reports_errors
 from hushpoll_training.cli.options import FILE, ignore_option
 from hushpoll_training.data.rows import read_rows

@@ -11,8 +11,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from hushpoll_lab.cli.experiment_table import REFERENCE, table_command
-from hushpoll_lab.cli.experiment_trust import trust_command
+from hushpoll_lab.cli.experiment_table import REFERENCE, table_command, trust_command
 from hushpoll_lab.experiments import shipped
 from hushpoll_lab.experiments.cluster_grid import run_on_cluster
 from hushpoll_lab.experiments.configuration import ENGINES, Experiment
@@ -25,7 +24,7 @@ from hushpoll_lab.experiments.journal import (
 )
 from hushpoll_lab.experiments.kinds import AnyCell, AnyExperiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
-from hushpoll_lab.experiments.methods.method import chosen
+from hushpoll_lab.experiments.methods.method import methods_named
 from hushpoll_lab.experiments.remaining import Remaining
 from hushpoll_lab.experiments.results import tables
 from hushpoll_lab.experiments.results.comparison import (
@@ -33,8 +32,8 @@ from hushpoll_lab.experiments.results.comparison import (
     STANDARD_ERRORS,
     Comparison,
     compare,
+    comparison_table,
 )
-from hushpoll_lab.experiments.results.comparison_table import comparison_table
 from hushpoll_lab.experiments.results.results import CSV, FAILURES, PARQUET, read_results
 from hushpoll_lab.experiments.results.summaries import (
     Curves,
@@ -44,11 +43,17 @@ from hushpoll_lab.experiments.results.summaries import (
 from hushpoll_lab.experiments.roles import OF_MANIFEST
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.cli.command_groups import CommandGroup
-from hushpoll_shared.cli.fairness_options import params_option
-from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.table_out import save_table, table_out_option
-from hushpoll_shared.cli.terminal import FAILED, emit, json_option, rendered, reports_errors
+from hushpoll_shared.cli.model_options import params_option
+from hushpoll_shared.cli.named_values import named_values
+from hushpoll_shared.cli.out_file import save_table, table_out_option
+from hushpoll_shared.cli.terminal import (
+    FAILED,
+    CommandGroup,
+    emit,
+    json_option,
+    rendered,
+    reports_errors,
+)
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS, NAMED_SPLITS
 from hushpoll_training.cli.options import LearnerName
@@ -162,7 +167,7 @@ def run(
     settings |= {name: value for name, value in flags.items() if value is not None}
     if params:
         own = settings.get("params") or {}
-        settings["params"] = (own if isinstance(own, dict) else {}) | given_parameters(params)
+        settings["params"] = (own if isinstance(own, dict) else {}) | named_values(params)
     checked = _checked(settings, picked)
     shown: list[Remaining] = []
 
@@ -204,7 +209,7 @@ def run(
 
 def _checked(settings: JsonMembers, methods: str | None) -> AnyExperiment:
     if methods is not None:
-        settings["methods"] = chosen(settings.get("methods"), methods)
+        settings["methods"] = methods_named(settings.get("methods"), methods)
     if settings.get("methods") is not None:
         return MethodsExperiment.from_dict(settings)
     return Experiment.from_dict(settings)

@@ -75,17 +75,7 @@ RECIPE: Final = Recipe(
 
 
 def clean(path: Path) -> Dataset:
-    """Read the bureau's person file, or the archive that holds it, and clean it as the paper did.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming what is wrong with the file.
-    MissingExtra
-        Without folktables.
-    OSError
-        If it cannot be read.
-    """
+    """Read the bureau's person file, or the archive with it, and clean it as the paper did."""
     features, target = _prepared(path)
     columns = {name: features[name].to_numpy() for name in features if name not in _LEFT_OUT}
     columns[RECIPE.target] = target.to_numpy(dtype=np.int64).ravel()

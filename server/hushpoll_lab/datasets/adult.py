@@ -57,13 +57,7 @@ RECIPE: Final = Recipe(
 def clean(path: Path) -> Dataset:
     """Read ``adult_reconstruction.csv`` and clean it as the paper did.
 
-    Raises
-    ------
-    InvalidParameter
-        Naming what is wrong with the file; UCI's Adult, which says only whether an income is above
-        50,000, is such a file.
-    OSError
-        If it cannot be read.
+    Refuses UCI's Adult, which says only whether an income is above 50,000.
     """
     values = _read(path)
     known = np.ones(len(values["age"]), dtype=np.bool_)

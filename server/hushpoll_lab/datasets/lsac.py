@@ -49,15 +49,7 @@ _PASSED: Final = {0: "failed", 1: "passed"}
 
 
 def clean(path: Path) -> Dataset:
-    """Read ``bar_pass_prediction.csv`` and clean it as the paper did.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the column that is missing or holds something else.
-    OSError
-        If it cannot be read.
-    """
+    """Read ``bar_pass_prediction.csv`` and clean it as the paper did."""
     table = read_table(path, SOURCE.file, "from")
     for name in RECIPE.questions:
         if name not in table.columns:

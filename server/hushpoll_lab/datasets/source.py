@@ -44,19 +44,7 @@ class Source:
 def read_table(path: Path, file: str, field: str) -> pd.DataFrame:
     """Read a CSV file with a header.
 
-    Parameters
-    ----------
-    path : Path
-        Where the file is.
-    file, field : str
-        What the source calls it, and the field that gave the path; for messages.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no CSV file.
-    OSError
-        If it cannot be read.
+    Messages name the source's file and the field that gave the path.
     """
     try:
         return pd.read_csv(path)

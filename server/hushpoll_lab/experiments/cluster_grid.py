@@ -24,33 +24,11 @@ from hushpoll_training.learners.cluster import connected, require_versions
 def run_on_cluster(
     tasks: Iterable[AnyCell], setup: Setup, address: str
 ) -> Generator[tuple[AnyCell, JsonMembers]]:
-    """Run cells on the workers of a cluster, and yield each as it is done.
+    """Run cells on a cluster's workers, and yield each with its result or ``error``.
 
     A worker runs as many cells at a time as it has threads, each cell with one thread. Closing
-    takes back what has not begun.
-
-    Parameters
-    ----------
-    tasks : iterable of Task or Trial
-        The cells.
-    setup : Setup
-        The experiment and its data.
-    address : str
-        Where the scheduler is, such as ``tcp://192.0.2.1:8786``.
-
-    Yields
-    ------
-    (Task or Trial, dict)
-        The cell and its result, or its ``error``.
-
-    Raises
-    ------
-    InvalidParameter
-        If the address is none, the cluster has no worker, or one runs other versions.
-    TransportError
-        If the cluster cannot be reached.
-    HushpollError
-        If it went away meanwhile.
+    takes back what has not begun. The address is the scheduler's, such as ``tcp://192.0.2.1:8786``;
+    refuses workers of other versions.
     """
     with connected(address) as client:
         import distributed

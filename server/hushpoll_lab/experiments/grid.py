@@ -80,13 +80,7 @@ def sensitive_of(experiment: Experiment, seed: int) -> tuple[str, ...]:
 
 
 def publish(experiment: Experiment, codes: Codes, task: Task) -> Published:
-    """Return the survey that a cell plays.
-
-    Raises
-    ------
-    InvalidParameter
-        For a column that is missing, or a part of epsilon outside its interval.
-    """
+    """Return the survey that a cell plays."""
     clear = task.protocol == BASELINE
     if experiment.manifest is not None:
         if clear:
@@ -116,16 +110,8 @@ def draft(experiment: Experiment, codes: Codes, task: Task, sensitive: Sequence[
 def run_task(experiment: Experiment, codes: Codes, task: Task) -> JsonMembers:
     """Run one cell with one thread.
 
-    Returns
-    -------
-    dict
-        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings`` (seconds)
-        and ``sensitive``, the columns that were perturbed.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`hushpoll_training.runs.cell.cell` and :func:`publish`.
+    The JSON has ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
+    (seconds) and ``sensitive``, the columns that were perturbed.
     """
     evaluation, timings = run_cell(experiment, codes, task)
     return {
@@ -144,7 +130,7 @@ def run_cell(
     recipe, options = experiment.recipe, FitOptions(task.seed, threads)
     if experiment.engine == REFERENCE:
         # Its packages are another extra's.
-        from hushpoll_lab.experiments.reference.engine import reference_cell
+        from hushpoll_lab.experiments.reference import reference_cell
 
         size = experiment.test_size
         learner = recipe.learner

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from hushpoll_lab.experiments.grid import Task
 from hushpoll_lab.experiments.kinds import AnyCell
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_training.runs.whole_file import sync_folder, write_file
@@ -31,26 +31,14 @@ _LOCK: Final = ".lock"
 
 
 class Journal:
-    """The cells that are done; the last line on each counts.
-
-    Attributes
-    ----------
-    cells : dict of Task or Trial to dict
-        The result of each, or its ``error``.
-    """
+    """Finished cells, each with its result or its ``error``; the last line on each counts."""
 
     def __init__(self, stream: BinaryIO, cells: dict[AnyCell, JsonMembers]) -> None:
         self._stream = stream
         self.cells = cells
 
     def append(self, task: AnyCell, result: JsonObject) -> None:
-        """Write a cell durably.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written: a full disk ends the run.
-        """
+        """Write a cell durably; a full disk ends the run."""
         line = json.dumps({**task._asdict(), **result}, ensure_ascii=False, allow_nan=False)
         self._stream.write(line.encode() + b"\n")
         self._stream.flush()
@@ -62,20 +50,9 @@ class Journal:
 def open_journal(out: Path, description: JsonObject) -> Iterator[Journal]:
     """Begin or resume an experiment in a folder, to which no other run writes meanwhile.
 
-    Parameters
-    ----------
-    out : Path
-        New, empty, or of the same experiment.
-    description : mapping
-        What results depend on; JSON.
-
-    Raises
-    ------
-    InvalidParameter
-        If the folder is another experiment's (each difference is shown), holds anything else, is in
-        use, or its journal is damaged.
-    OSError
-        If it cannot be written.
+    The description is what results depend on, as JSON. The folder is new, empty, or of the same
+    experiment; refuses another's (each difference is shown), one that is in use or holds anything
+    else, and a damaged journal.
     """
     out.mkdir(parents=True, exist_ok=True)
     _refuse_strangers(out)
@@ -92,28 +69,12 @@ def open_journal(out: Path, description: JsonObject) -> Iterator[Journal]:
 
 
 def read_cells(out: Path) -> dict[AnyCell, JsonMembers]:
-    """Return the cells of a folder that are done so far; a run may be writing to it.
-
-    Raises
-    ------
-    InvalidParameter
-        If the journal is damaged.
-    OSError
-        If it cannot be read.
-    """
+    """Return the cells of a folder that are done so far; a run may be writing to it."""
     return _read(out / CELLS)[0]
 
 
 def read_description(out: Path) -> JsonMembers:
-    """Return what a folder says about its experiment.
-
-    Raises
-    ------
-    InvalidParameter
-        If its description is no JSON object.
-    OSError
-        If there is none.
-    """
+    """Return what a folder says about its experiment; refuses what is no JSON object."""
     path = out / DESCRIPTION
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
@@ -125,20 +86,7 @@ def read_description(out: Path) -> JsonMembers:
 
 
 def refuse_other_data(results: Sequence[Path], descriptions: Sequence[JsonObject | None]) -> None:
-    """Raise unless all runs are on the same data.
-
-    Parameters
-    ----------
-    results : sequence of Path
-        The runs' folders, or files in them.
-    descriptions : sequence of mapping or None
-        What each folder says about its experiment; None if it says nothing.
-
-    Raises
-    ------
-    InvalidParameter
-        If the data of one run have another SHA-256 than those of the first.
-    """
+    """Refuse runs whose data have another SHA-256 than those of the first."""
     digests = [_digest(description or {}) for description in descriptions]
     for path, digest in zip(results, digests, strict=True):
         if digest != digests[0]:

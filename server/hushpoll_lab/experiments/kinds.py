@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeAlias
 from hushpoll_lab.experiments.configuration import Experiment
 from hushpoll_lab.experiments.grid import Task
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
-from hushpoll_lab.experiments.methods.grid import MethodGrid
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Trial
+from hushpoll_lab.experiments.methods.run import MethodGrid
 from hushpoll_lab.experiments.protocol_grid import ProtocolGrid
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_training.learners.learner import Learner

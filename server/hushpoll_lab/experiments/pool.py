@@ -104,18 +104,7 @@ class _Worker:
 def run_tasks(
     tasks: Iterable[AnyCell], setup: Setup, jobs: int
 ) -> Generator[tuple[AnyCell, JsonMembers]]:
-    """Run cells, `jobs` at a time, and yield each as it is done; closing ends the processes.
-
-    Yields
-    ------
-    (Task or Trial, dict)
-        The cell and its result, or its ``error``.
-
-    Raises
-    ------
-    HushpollError
-        If a process cannot start.
-    """
+    """Run cells, `jobs` at a time; yield each with its result or ``error``. Closing ends them."""
     waiting = deque(tasks)
     workers: list[_Worker] = []
     try:

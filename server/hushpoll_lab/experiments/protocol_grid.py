@@ -24,13 +24,7 @@ REFERENCE_PACKAGES: Final = ("multi-freq-ldpy", "numba", "xxhash")
 
 @dataclass(frozen=True, slots=True)
 class ProtocolGrid:
-    """Cells of a protocol, a split, an epsilon and a seed; see :class:`~.kinds.Grid`.
-
-    Attributes
-    ----------
-    experiment : Experiment
-        Their configuration.
-    """
+    """Cells of a protocol, a split, an epsilon and a seed; see :class:`~.kinds.Grid`."""
 
     experiment: Experiment
 
@@ -50,7 +44,7 @@ class ProtocolGrid:
         check_columns(self.experiment, codes)
         if self.experiment.engine == REFERENCE:
             # Its packages belong to another extra, and some versions give wrong results.
-            from hushpoll_lab.experiments.reference.clients import check_clients
+            from hushpoll_lab.experiments.reference import check_clients
 
             check_clients()
         return codes
@@ -65,15 +59,7 @@ class ProtocolGrid:
 
 
 def read_data(experiment: Experiment) -> Codes:
-    """Read the rows as codes, int64[n] by attribute.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming file, row, column and value of what does not fit.
-    OSError
-        If the file cannot be read.
-    """
+    """Read the rows as codes, int64[n] by attribute."""
     manifest = experiment.manifest
     if manifest is None:
         return read_codes(experiment.data, ignored=experiment.ignore)
@@ -126,13 +112,7 @@ def describe(experiment: Experiment, codes: Codes) -> JsonMembers:
 
 
 def check_columns(experiment: Experiment, codes: Codes) -> None:
-    """Refuse a configuration whose columns the data does not have, or that makes no survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the column.
-    """
+    """Refuse a configuration whose columns the data does not have, or that makes no survey."""
     if experiment.manifest is not None:
         # Its domains are declared, so the data need not hold every category.
         publish(experiment, codes, tasks(experiment)[-1])

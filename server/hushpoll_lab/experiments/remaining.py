@@ -14,14 +14,8 @@ LOG_EVERY: Final = 30.0
 class Remaining:
     """Counter of finished cells, with an estimate of the time left.
 
-    Parameters
-    ----------
-    total, done : int
-        Cells in all, and those of an earlier run, which say nothing about the speed of this one.
-    stream : TextIO, optional
-        Standard error by default.
-    clock : callable
-        Seconds.
+    `done` are the cells of an earlier run, which say nothing about the speed of this one. The clock
+    gives seconds.
     """
 
     def __init__(

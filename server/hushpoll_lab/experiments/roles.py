@@ -29,15 +29,7 @@ class Roles(NamedTuple):
 
 
 def read_roles(given: Mapping[str, object]) -> Roles:
-    """Read the roles of a configuration.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the key that is missing, refused, or said by the manifest already.
-    OSError
-        If the manifest cannot be read.
-    """
+    """Read the roles of a configuration; refuses keys that the manifest says already."""
     if given.get("manifest") is not None:
         return _described(given)
     if given.get("coded") is not None:

@@ -19,13 +19,7 @@ def names() -> tuple[str, ...]:
 
 
 def text(name: str) -> str:
-    """Return a configuration as it is written, comments included.
-
-    Raises
-    ------
-    InvalidParameter
-        For a name outside `names`.
-    """
+    """Return a configuration as it is written, comments included; refuses names outside `names`."""
     if name not in names():
         raise InvalidParameter(
             f"config {name!r} is no file and no configuration of hushpoll's; give the path of a "
@@ -42,15 +36,7 @@ def title(name: str) -> str:
 
 
 def find(config: str) -> JsonMembers:
-    """Read a configuration, from a file or by its name here.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is neither, or holds no mapping.
-    OSError
-        If the file cannot be read.
-    """
+    """Read a configuration, from a file or by its name here."""
     path = Path(config)
     if path.is_file():
         return load_configuration(path)

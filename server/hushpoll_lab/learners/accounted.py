@@ -23,22 +23,15 @@ ACCOUNTANT: Final = Choice(tuple(ACCOUNTANTS), "prv")
 
 @dataclass(frozen=True)
 class AccountedLearner(Learner):
-    """A learner with the least noise that `accountant` allows for its epsilon and delta.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same.
-    neighbours : str
-        Which data sets count as neighbours.
-    composition : str
-        What follows the accountant's name in the claim.
-    """
+    """A learner with the least noise that `accountant` allows for its epsilon and delta."""
 
     noiseless: bool = False
+    """Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same."""
 
     neighbours: ClassVar[str] = NEIGHBOURS
+    """Which data sets count as neighbours."""
     composition: ClassVar[str] = ""
+    """What follows the accountant's name in the claim."""
     progress_unit: ClassVar[str] = "fits"
     distributions: ClassVar[tuple[str, ...]] = ("opacus", "torch")
     extra: ClassVar[str | None] = "dpsgd"
@@ -61,21 +54,11 @@ class AccountedLearner(Learner):
         return replace(self, noiseless=True)
 
     def noise(self, schedules: Sequence[Schedule], epsilon: float | None = None) -> float:
-        """Return the noise multiplier that these steps need; 0 without noise.
+        """Return the noise multiplier of these steps for an epsilon, the learner's by default.
 
-        Parameters
-        ----------
-        schedules : sequence of Schedule
-            Sampling rates and numbers of steps.
-        epsilon : float, optional
-            What the steps may spend; the learner's epsilon by default.
+        0 without.
 
-        Raises
-        ------
-        InvalidParameter
-            If no noise of at most 10,000 clipping norms is enough.
-        MissingExtra
-            Without the extra ``dpsgd``.
+        Refuses a need of more than 10,000 clipping norms.
         """
         if self.noiseless:
             return 0.0

@@ -49,15 +49,7 @@ class DPSGD(AccountedLearner):
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
 
     def plan(self, rows: int) -> SgdPlan:
-        """Return the steps for this many rows, with the noise that the claim needs.
-
-        Raises
-        ------
-        InvalidParameter
-            If no noise of at most 10,000 clipping norms is enough.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Return the steps for this many rows, with the noise that the claim needs."""
         hidden = int(self.parameters["hidden"])
         plan = SgdPlan(
             (hidden,) if hidden else (),
@@ -69,15 +61,7 @@ class DPSGD(AccountedLearner):
         return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
-        """Train.
-
-        Raises
-        ------
-        InvalidParameter
-            For no rows, or weights of rows.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Train; refuses no rows, and weights of rows."""
         refuse_no_rows(design)
         refuse_row_weights(design, self)
         network = train_dpsgd(
@@ -98,15 +82,7 @@ class DPSGD(AccountedLearner):
 
 @dataclass(frozen=True)
 class PrivateNetwork(Fitted):
-    """A network and the learner that trained it.
-
-    Attributes
-    ----------
-    learner : Learner
-        What trained it.
-    network : Network
-        Its weights.
-    """
+    """A network and the learner that trained it."""
 
     learner: Any
     network: Network

@@ -41,16 +41,7 @@ class GroupClippingSgd(DPSGD):
     composition: ClassVar[str] = ", for the groups' counts and the gradients of each batch together"
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
-        """Train.
-
-        Raises
-        ------
-        InvalidParameter
-            For no rows, weights of rows, or columns that do not tell the rows' groups; see
-            :func:`categories_of`.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Train; refuses no rows, weights of rows, and what :func:`categories_of` refuses."""
         refuse_no_rows(design)
         refuse_row_weights(design, self)
         group, columns = categories_of(design, self)

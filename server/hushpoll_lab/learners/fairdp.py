@@ -85,13 +85,7 @@ class FairDP(AccountedLearner):
         return int(self.parameters["steps"])
 
     def plan(self) -> FairDPPlan:
-        """Return the steps, with the noise that the claim needs.
-
-        Raises
-        ------
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Return the steps, with the noise that the claim needs."""
         hidden = (int(self.parameters["hidden"]),)
         plan = FairDPPlan(
             hidden=hidden,
@@ -103,16 +97,7 @@ class FairDP(AccountedLearner):
         return replace(plan, noise_multiplier=self.noise(plan.schedules()))
 
     def fit(self, design: Design, options: FitOptions) -> FairDPNetwork:
-        """Train.
-
-        Raises
-        ------
-        InvalidParameter
-            For weights of rows, or columns that do not tell the rows' groups; see
-            :func:`combinations_of`.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Train; refuses weights of rows, and what :func:`combinations_of` refuses."""
         refuse_row_weights(design, self)
         groups = self.groups(design)
         result = train_fairdp(
@@ -138,16 +123,11 @@ class FairDP(AccountedLearner):
 
 @dataclass(frozen=True)
 class FairDPNetwork(PrivateNetwork):
-    """A network that was just trained, with what its certificates need.
-
-    Attributes
-    ----------
-    last_step : LastStep
-        Not private, and in no file: a network that is read again is a :class:`PrivateNetwork`.
-    """
+    """A network that was just trained, with what its certificates need."""
 
     learner: FairDP
     last_step: LastStep = field(repr=False)
+    """Not private, and in no file: a network that is read again is a :class:`PrivateNetwork`."""
 
     def certificates(self, design: Design) -> Mapping[str, float]:
         """Return tau_emp by notion, its standard error for parity, and the worst case.
@@ -155,11 +135,7 @@ class FairDPNetwork(PrivateNetwork):
         The groups are the combinations of all protected attributes. With further ones, tau_emp of
         each attribute's own categories stands beside it, such as ``tau_demographic_parity_race``;
         the protected attribute is called ``protected`` there. The worst case holds for any groups.
-
-        Raises
-        ------
-        InvalidParameter
-            If the columns do not tell the rows' groups, or only one group of an attribute occurs.
+        Refuses rows of a single group of an attribute.
         """
         groups = self.learner.groups(design)
         member = occurring(groups.member, self.learner)

@@ -43,13 +43,8 @@ class Fermi(AccountedLearner):
     The groups are the categories of the protected attribute; the model never gets its columns. Of
     `epsilon`, `count_epsilon` is spent on the groups' sizes and the rest on the descent, in the
     weights and in the dual variables, which get `ascent_ratio` times the noise, each relative to
-    its clipping norm. The number of rows is taken to be public. Without privacy it
-    keeps its penalty.
-
-    Raises
-    ------
-    InvalidParameter
-        For a `count_epsilon` that leaves nothing to the descent.
+    its clipping norm; refuses a `count_epsilon` that leaves nothing to the descent. The number of
+    rows is taken to be public. Without privacy it keeps its penalty.
     """
 
     name: ClassVar[str] = "dp-fermi"
@@ -91,15 +86,7 @@ class Fermi(AccountedLearner):
             )
 
     def plan(self, rows: int) -> FermiPlan:
-        """Return the steps for this many rows, with the noise that the claim needs.
-
-        Raises
-        ------
-        InvalidParameter
-            If no noise of at most 10,000 clipping norms is enough.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Return the steps for this many rows, with the noise that the claim needs."""
         names = ("fairness", "learning_rate", "clip", "ascent_rate", "ascent_clip")
         plan = FermiPlan(
             epochs=int(self.parameters["epochs"]),
@@ -113,16 +100,10 @@ class Fermi(AccountedLearner):
         return replace(plan, noise=first, ascent_noise=second)
 
     def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
-        """Train.
+        """Train; refuses no rows, weights of rows, and what :func:`categories_of` refuses.
 
-        Raises
-        ------
-        InvalidParameter
-            For no rows, weights of rows, columns that do not tell the rows' groups (see
-            :func:`categories_of`), or fewer than two groups whose counts with noise are large
-            enough; then `count_epsilon` is spent.
-        MissingExtra
-            Without the extra ``dpsgd``.
+        Fewer than two groups whose counts with noise are large enough are refused after
+        `count_epsilon` is spent.
         """
         refuse_no_rows(design)
         refuse_row_weights(design, self)

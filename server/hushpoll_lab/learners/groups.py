@@ -23,46 +23,25 @@ MOST_GROUPS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups that the categories of one protected attribute make, or of several together.
-
-    Attributes
-    ----------
-    member : int64[n]
-        The group of each row, counted from 0 over all combinations of categories.
-    count : int
-        K, public: the product of the numbers of categories. Not every group need have rows.
-    columns : int64[c]
-        The columns of these attributes.
-    by_attribute : dict of str to int64[n]
-        The category of each row, for each attribute by name; the first one is called "protected".
-    """
+    """The groups that the categories of one protected attribute make, or of several together."""
 
     member: npt.NDArray[np.int64]
+    """int64[n], the group of each row, counted from 0 over all combinations of categories."""
     count: int
+    """K, public: the product of the numbers of categories. Not every group need have rows."""
     columns: npt.NDArray[np.int64]
+    """int64[c], the columns of these attributes."""
     by_attribute: dict[str, npt.NDArray[np.int64]]
+    """The category of each row, int64[n], by attribute; the first one is called "protected"."""
 
 
 def combinations_of(design: Design, learner: Learner, further: Sequence[str]) -> Groups:
     """Return the groups of the protected attribute and of further ones, by their combinations.
 
     Tran et al., appendix E: a row is in one group, that of all its categories, so a learner that
-    spends its epsilon on each group in parallel spends no more with several attributes.
-
-    Parameters
-    ----------
-    design : Design
-        Rows.
-    learner : Learner
-        Whose groups they are, for messages.
-    further : sequence of str
-        Names of attributes, besides the protected one.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`categories_of`, for each attribute; for a name that is the protected attribute's
-        or none of those in clear; or for more than `MOST_GROUPS` combinations.
+    spends its epsilon on each group in parallel spends no more with several attributes. Refuses
+    names that are the protected attribute's or none of those in clear, and more than `MOST_GROUPS`
+    combinations; messages name the learner.
     """
     member, protected = categories_of(design, learner)
     count = protected.stop - protected.start
@@ -95,13 +74,8 @@ def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int6
 
     The number of categories is public, whereas that of the groups that occur depends on the rows:
     one group, or none, is no reason to refuse. That a row has exactly one category is what a row in
-    clear is, whatever the others are.
-
-    Raises
-    ------
-    InvalidParameter
-        If the columns of the protected attribute do not tell each row's group, or are fewer than
-        two.
+    clear is, whatever the others are. Refuses columns that do not tell each row's group, or are
+    fewer than two.
     """
     if design.protected is None:
         raise InvalidParameter(
@@ -120,12 +94,11 @@ def categories_of(design: Design, learner: Learner) -> tuple[npt.NDArray[np.int6
 
 
 def occurring(group: npt.NDArray[np.int64], learner: Learner) -> npt.NDArray[np.int64]:
-    """Return the groups counted from 0 over those that occur, for certificates: they are no secret.
+    """Return the groups counted from 0 over those that occur, for certificates.
 
-    Raises
-    ------
-    InvalidParameter
-        If only one group occurs.
+    Refuses a single one.
+
+    Which groups occur is no secret there.
     """
     values, counted = np.unique(group, return_inverse=True)
     if values.size < 2:

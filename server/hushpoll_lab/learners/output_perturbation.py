@@ -41,14 +41,10 @@ class LinearLearner(Learner):
 
     With the 1 of the intercept, a row's l2 norm is at most `radius`: features that are longer are
     scaled down, which needs no knowledge of other rows. The number of rows is taken to be public.
-
-    Attributes
-    ----------
-    noiseless : bool
-        Whether the noise is left out, for the NonDP baseline.
     """
 
     noiseless: bool = False
+    """Whether the noise is left out, for the NonDP baseline."""
 
     files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
 
@@ -59,21 +55,10 @@ class LinearLearner(Learner):
 
     @abstractmethod
     def distance(self, rows: int, dimension: int, failure: float) -> float:
-        """Return how far the private weights are, at most, from those of the best model.
+        """Return how far, in l2 norm, the private weights are at most from the best model's.
 
-        Parameters
-        ----------
-        rows : int
-            That the model was fitted to.
-        dimension : int
-            Weights, the intercept included.
-        failure : float
-            The distance is larger with at most this chance over the noise; in (0, 1).
-
-        Returns
-        -------
-        float
-            In l2 norm.
+        The distance is larger with at most the chance `failure`, in (0, 1), over the noise. Rows
+        are those that were fitted to; the intercept counts as a dimension.
         """
 
     def load(
@@ -123,13 +108,7 @@ class OutputPerturbation(LinearLearner):
         return replace(self, noiseless=True)
 
     def fit(self, design: Design, options: FitOptions) -> LinearModel:
-        """Minimise and add noise.
-
-        Raises
-        ------
-        InvalidParameter
-            For no rows, or weights of rows.
-        """
+        """Minimise and add noise; refuses no rows, and weights of rows."""
         refuse_no_rows(design)
         refuse_row_weights(design, self)
         penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
@@ -158,18 +137,11 @@ class OutputPerturbation(LinearLearner):
 
 @dataclass(frozen=True)
 class LinearModel(Fitted):
-    """Weights of the columns, and an intercept.
-
-    Attributes
-    ----------
-    learner : LinearLearner
-        What made them.
-    network : Network
-        A network of one layer.
-    """
+    """Weights of the columns, and an intercept."""
 
     learner: LinearLearner
     network: Network
+    """Of one layer."""
 
     @property
     def weights(self) -> Vector:
@@ -216,13 +188,7 @@ def with_constant(rows: Matrix) -> Matrix:
 
 
 def refuse_row_weights(design: Design, learner: Learner) -> None:
-    """Refuse weights of rows: a weight would multiply what a row can change.
-
-    Raises
-    ------
-    InvalidParameter
-        If the design has any.
-    """
+    """Refuse weights of rows: a weight would multiply what a row can change."""
     if design.weight is not None:
         raise InvalidParameter(
             f"the learner {learner.name} takes no weights of rows: its privacy counts each row "
@@ -232,13 +198,7 @@ def refuse_row_weights(design: Design, learner: Learner) -> None:
 
 
 def refuse_no_rows(design: Design) -> None:
-    """Refuse no rows at all, for learners that take the number of rows to be public.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are none.
-    """
+    """Refuse no rows at all, for learners that take the number of rows to be public."""
     if design.label.size == 0:
         raise InvalidParameter(
             "there are 0 rows, and there is nothing to learn from; give some", field="rows"
@@ -248,10 +208,7 @@ def refuse_no_rows(design: Design) -> None:
 def read_network(content: bytes, columns: int) -> Network:
     """Read a network that a learner saved.
 
-    Raises
-    ------
-    UnsoundModel
-        If the file is damaged, or its layers do not fit the columns.
+    Refuses damaged files, and layers that do not fit the columns.
     """
     try:
         return Network.load(content, columns)

@@ -49,15 +49,7 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
     space: ClassVar[Mapping[str, Span]] = {"penalty": Span(1e-3, 1.0, None)}
 
     def plan(self, rows: int) -> SgdPlan:
-        """Return the steps for this many rows, with the noise that the claim needs.
-
-        Raises
-        ------
-        InvalidParameter
-            If no noise of at most 10,000 clipping norms is enough.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Return the steps for this many rows, with the noise that the claim needs."""
         values = {
             name: float(value) for name, value in self.parameters.items() if name != "accountant"
         }
@@ -72,15 +64,7 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
         return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
     def fit(self, design: Design, options: FitOptions) -> LinearModel:
-        """Train.
-
-        Raises
-        ------
-        InvalidParameter
-            For no rows, or weights of rows.
-        MissingExtra
-            Without the extra ``dpsgd``.
-        """
+        """Train; refuses no rows, and weights of rows."""
         refuse_no_rows(design)
         refuse_row_weights(design, self)
         network = train_dpsgd(
@@ -94,12 +78,7 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
     def distance(self, rows: int, dimension: int, failure: float) -> float:
         """Return the bound of :meth:`Descent.distance`; see :meth:`LinearLearner.distance`.
 
-        Raises
-        ------
-        InvalidParameter
-            For a learning rate so large that steps may lead away from the best model.
-        MissingExtra
-            Without the extra ``dpsgd``.
+        Refuses a learning rate so large that steps may lead away from the best model.
         """
         plan = self.plan(rows)
         schedule = plan.schedule(rows)

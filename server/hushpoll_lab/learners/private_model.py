@@ -30,35 +30,22 @@ FAILURE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ModelCertificate:
-    """What is known of the model without privacy, on some rows.
-
-    Attributes
-    ----------
-    certificates : mapping of str to Certificate
-        By notion; see :func:`hushpoll_lab.certificates.margins.certify`.
-    labels : mapping of str to str
-        What people call the notions.
-    groups : tuple of str
-        The categories that occur, in the order in which the certificates count them.
-    attribute : str
-        What tells the groups apart.
-    outcomes : tuple of (str, str)
-        What the labels 0 and 1 are called.
-    rows : int
-        That have a label.
-    failure : float
-        The chance, at most, that the noise has moved the weights farther than the distance.
-    tightness : {"markov", "chernoff", "share"}
-        Which bound was computed.
-    """
+    """What is known of the model without privacy, on some rows."""
 
     certificates: Mapping[str, Certificate]
+    """By notion; see :func:`hushpoll_lab.certificates.margins.certify`."""
     labels: Mapping[str, str]
+    """What people call the notions."""
     groups: tuple[str, ...]
+    """The categories that occur, in the order in which the certificates count them."""
     attribute: str
+    """What tells the groups apart."""
     outcomes: tuple[str, str]
+    """What the labels 0 and 1 are called."""
     rows: int
+    """That have a label."""
     failure: float
+    """The chance, at most, that the noise has moved the weights farther than the distance."""
     tightness: Tightness
 
     @property
@@ -112,27 +99,12 @@ def certify_model(
 ) -> ModelCertificate:
     """Bound the fairness of the model that training without privacy would have given.
 
-    Parameters
-    ----------
-    model : Model
-        A model of a linear learner that is private: ``output-perturbation`` or ``penalised-dpsgd``.
-    codes : mapping of str to int64[n]
-        Rows in clear, every attribute, the target and the groups' attribute included. Any rows will
-        do; the statement is about their rates. Rows without a target are left out.
-    groups : str, optional
-        The attribute whose categories are the groups; the protected one by default.
-    failure : float
-        In (0, 1).
-    tightness : {"markov", "chernoff", "share"}
-        See :func:`hushpoll_lab.certificates.margins.rate_change`.
-
-    Raises
-    ------
-    InvalidParameter
-        For a learner without certificate, a target whose scores are corrected so that the threshold
-        moves, groups that are not told, or rows of a single group.
-    MissingExtra
-        For ``penalised-dpsgd`` without the extra ``dpsgd``, which computes the noise of its steps.
+    The model is of a linear learner that is private, ``output-perturbation`` or ``penalised-
+    dpsgd``, which needs the extra ``dpsgd``. The rows are in clear, with every attribute, int64[n];
+    any will do, as the statement is about their rates, and those without a target are left out. The
+    groups are an attribute's categories, the protected one's by default; failure is in (0, 1).
+    Refuses a target whose scores are corrected so that the threshold moves, groups that are not
+    told, and rows of a single group.
     """
     check_failure(failure)
     fitted = model.fitted

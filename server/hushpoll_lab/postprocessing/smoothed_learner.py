@@ -73,15 +73,7 @@ class SmoothedLogistic(Learner):
         return self.behind.without_privacy()
 
     def fit(self, design: Design, options: FitOptions) -> SmoothedModel:
-        """Fit the learner behind, and draw the key of the coins.
-
-        Raises
-        ------
-        InvalidParameter
-            As the learner behind does.
-        MissingExtra
-            If the learner behind needs an extra that is not installed.
-        """
+        """Fit the learner behind, and draw the key of the coins."""
         key = np.random.default_rng([options.seed, 1]).bytes(KEY_BYTES)
         return SmoothedModel(self, self.behind.fit(design, options), key)
 
@@ -132,17 +124,7 @@ class SmoothedDPSGD(SmoothedLogistic):
 
 @dataclass(frozen=True)
 class SmoothedModel(Fitted):
-    """A fitted linear model, and the key of the coins that decide its predictions.
-
-    Attributes
-    ----------
-    learner : SmoothedLogistic
-        What made it.
-    fitted : Fitted
-        What the learner behind has fitted.
-    key : bytes
-        The key of the hash.
-    """
+    """A fitted linear model, and the key of the coins that decide its predictions."""
 
     learner: SmoothedLogistic
     fitted: Any

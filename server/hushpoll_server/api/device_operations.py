@@ -165,7 +165,9 @@ OPERATIONS: Final[dict[Route, dict[str, Any]]] = {
         "tags": ["surveys"],
         "summary": "Fetch the published manifest that a new respondent answers.",
         "description": "The highest version that is open, or without one the highest. The body is "
-        "canonical JSON whose SHA-256 is the digest; the ETag is the digest.",
+        "canonical JSON whose SHA-256 is the digest; the ETag is the digest. The header "
+        "Survey-State says whether it takes answers: `scheduled`, `open`, `closing` (devices that "
+        "were offline may still send theirs) or `closed`.",
         "parameters": _path(SurveyPath),
         "responses": {"200": {"description": "The published form."}, **problems(404, 503)},
     },

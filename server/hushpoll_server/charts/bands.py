@@ -32,57 +32,39 @@ _STEPS: Final = (0.01, 0.02, 0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """An estimate on an axis that goes from 0 to 100.
-
-    Attributes
-    ----------
-    label, figure, limits : str
-        What it is of, the estimate, and its interval in words; that is empty without one.
-    start, width, dot : float
-        Where the interval begins, how long it is, and where the estimate stands, in [0, 100].
-    main : bool
-        Whether it is the one that the headline is about.
-    hollow : bool
-        Whether nothing can be concluded of it.
-    below, above : bool
-        Whether its interval goes on beyond the axis, where an arrow stands.
-    known : bool
-        Whether there is an estimate; without one there are no marks.
-    """
+    """An estimate on an axis that goes from 0 to 100."""
 
     label: str
     figure: str
     limits: str
+    """Its interval in words; empty without one."""
     start: float
+    """Where the interval begins, in [0, 100]."""
     width: float
     dot: float | None
+    """Where the estimate stands, in [0, 100]."""
     main: bool = False
+    """Whether it is the one that the headline is about."""
     hollow: bool = False
+    """Whether nothing can be concluded of it."""
     below: bool = False
+    """Whether its interval goes on beyond the axis, where an arrow stands."""
     above: bool = False
     known: bool = True
+    """Whether there is an estimate; without one there are no marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """Bands on one axis.
-
-    Attributes
-    ----------
-    title : str
-        Of one of several beside each other; else empty.
-    rows : tuple of Band
-        From above.
-    ticks : tuple of (float, str)
-        Places on the axis, in [0, 100], and their words.
-    zero : float or None
-        Where no difference, or the fair value, stands; None where the axis begins there.
-    """
+    """Bands on one axis."""
 
     title: str
+    """Of one of several beside each other; else empty."""
     rows: tuple[Band, ...]
     ticks: tuple[tuple[float, str], ...]
+    """Places on the axis, in [0, 100], and their words."""
     zero: float | None = None
+    """Where no difference, or the fair value, stands; None where the axis begins there."""
 
 
 def bands_of(
@@ -93,21 +75,10 @@ def bands_of(
     axis: tuple[float, float] | None = None,
     title: str = "",
 ) -> Bands:
-    """Return the bands of shares, of their differences, or of other numbers near them.
+    """Return the bands of shares, of their differences, or of numbers near them; at least one.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        At least one, in the order to show.
-    possible : (float, float) or None
-        What the values can be; intervals and dots are cut to it. None: they are shares that are not
-        cut.
-    main : str, optional
-        The category of the headline.
-    axis : (float, float), optional
-        Its ends, where several have the same; by default they follow from the rows.
-    title : str
-        Of one of several beside each other.
+    Intervals and dots are cut to what is `possible`; None: they are shares that are not cut.
+    Several panels have the same `axis`, whose ends follow from the rows by default.
     """
     low, high = axis or axis_of([rows], possible)
 
@@ -142,16 +113,9 @@ def bands_of(
 def bands_on_scale(
     rows: Sequence[BoundedShare], ends: tuple[float, float], main: str | None = None
 ) -> Bands:
-    """Return the bands of numbers on their whole scale, such as those of means.
+    """Return the bands of numbers, at least one, on their whole scale, such as those of means.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        At least one; estimates and intervals, on the scale, are cut to it.
-    ends : (float, float)
-        Of the scale, the lower first.
-    main : str, optional
-        The category of the headline; by default every row is that.
+    They are cut to it. The headline is by default about every row.
     """
     low, high = ends
 

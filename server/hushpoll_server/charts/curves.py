@@ -13,18 +13,7 @@ PANEL_PIXELS: Final = 165
 
 
 def curves_chart(metric: str, points: Sequence[CurvePoint], without: CurvePoint | None) -> Chart:
-    """Return the chart of one metric.
-
-    Parameters
-    ----------
-    metric : str
-        What it is, in words.
-    points : sequence of mapping
-        ``line``, ``epsilon`` (above 0, finite), ``mean``, ``lower`` and ``upper``, None where there
-        is no interval.
-    without : mapping or None
-        The point of NonDP, drawn as a rule.
-    """
+    """Return the chart of one metric, in words, over epsilon; NonDP, `without`, is a rule."""
     values = [
         CurveMean(
             line=one["line"],

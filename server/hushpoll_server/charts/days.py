@@ -15,13 +15,7 @@ DAY_PIXELS: Final = 90
 
 
 def releases_chart(days: Sequence[ReleasedDay]) -> Chart:
-    """Return the chart of the newest days.
-
-    Parameters
-    ----------
-    days : sequence of mapping
-        ``day`` (YYYY-MM-DD), ``added`` and ``reports`` (the total), the oldest first; at least one.
-    """
+    """Return the chart of the newest of these days, of which the oldest is first; at least one."""
     drawn = days[-MOST_DAYS:]
     values: list[Specification] = [
         {"day": entry["day"], "added": entry["added"]} for entry in drawn

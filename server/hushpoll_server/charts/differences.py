@@ -14,17 +14,9 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES
 def differences_chart(
     rows: Sequence[Difference], *, minuend: str, subtrahend: str, confidence: float
 ) -> Chart:
-    """Return the chart of differences beside zero.
+    """Return the chart of differences beside zero, in words of the first minus the second.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        ``label``, ``value``, ``lower`` and ``upper`` of each difference; at least one has all of
-        them.
-    minuend, subtrahend : str
-        What the difference is of, in words: the first minus the second.
-    confidence : float
-        Of the intervals, in (0, 1).
+    At least one has a value and both limits.
     """
     known = [
         BoundedShare(

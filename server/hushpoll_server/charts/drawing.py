@@ -62,13 +62,7 @@ class Drawing:
         threading.Thread(target=self._prepare, name="hushpoll-drawing", daemon=True).start()
 
     def draw(self, specification: Specification, media: Media) -> bytes:
-        """Return the picture of a Vega-Lite specification.
-
-        Raises
-        ------
-        NotDrawn
-            The process failed, took too long, or has too much to do.
-        """
+        """Return the picture of a Vega-Lite specification; raises `NotDrawn`."""
         line = json.dumps({"specification": specification, "media": media}, sort_keys=True).encode()
         key = hashlib.sha256(line).hexdigest()
         picture = self._pictures.get(key)

@@ -22,16 +22,7 @@ LARGEST_RATIO: Final = 3.0
 
 
 def fairness_chart(panels: Sequence[tuple[float, Sequence[Metric]]], sentence: str) -> Chart:
-    """Return the chart of metrics, in a panel for each fair value.
-
-    Parameters
-    ----------
-    panels : sequence of (float, sequence of mapping)
-        The fair value, and the metrics that share it: ``label``, ``value``, ``lower``, ``upper``,
-        None where there is none, and ``conclusion``. Metrics that are withheld are left out.
-    sentence : str
-        What the chart shows.
-    """
+    """Return the chart of metrics, in a panel for each fair value; those withheld are left out."""
     left, parts, total, shown = MOST_ROWS, [], 0, 0
     cut = []
     for fair, rows in panels:

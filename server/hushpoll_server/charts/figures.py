@@ -16,8 +16,8 @@ from markupsafe import Markup
 from hushpoll_server.translations.speech import counted as counted_words
 from hushpoll_server.translations.speech import in_marks, percent_sign, said, say, say_html, whole
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible, cut_ends
-from hushpoll_shared.queries.parts.rows import ERROR
-from hushpoll_shared.spelling.digits import decimals_of, with_decimals
+from hushpoll_shared.queries.parts import ERROR
+from hushpoll_shared.spelling.number_texts import decimals_of, with_decimals
 from hushpoll_shared.spelling.text import with_mark
 
 MINUS: Final = "\u2212"
@@ -38,14 +38,8 @@ def with_minus(text: str) -> str:
 def places_of(width: float, length: float) -> int:
     """Return how many decimals an interval supports: two of its last digit fit into its width.
 
-    An interval of no width is that of a step of the scale, such as a quantile; it needs no more.
-
-    Parameters
-    ----------
-    width : float
-        Of the interval, in the unit of the figure.
-    length : float
-        Of the whole scale; one of 20 or more needs no decimal to begin with.
+    An interval of no width is that of a step of the scale, such as a quantile; it needs no more,
+    and one on a scale whose length is 20 or more needs none.
     """
     places = 0 if length >= 20 else 1
     while places < MOST_PLACES and 0 < width < 2 * 10.0**-places:
@@ -138,15 +132,10 @@ def scale_limits(lower: float, upper: float, ends: Possible) -> str:
 
 
 def cell_of_shares(text: str, possible: Possible | None) -> str:
-    """Return a cell of a result's table as a page shows it.
+    """Return a cell of a result's table, as a terminal has it, as a page shows it.
 
-    Parameters
-    ----------
-    text : str
-        As a terminal has it: shares with four decimals.
-    possible : (float, float) or None
-        What its numbers can be; those of shares and of their differences become percentages and
-        points.
+    Numbers of shares and of their differences, by what is `possible`, become percentages and
+    points.
     """
     if possible not in (SHARES, DIFFERENCES):
         return with_minus(text)
@@ -166,14 +155,9 @@ def cell_of_shares(text: str, possible: Possible | None) -> str:
 def cells_of_line(
     texts: Sequence[str], columns: Sequence[str], possible: Possible | None
 ) -> tuple[str, ...]:
-    """Return the figures of a line as a page shows them: see :func:`cell_of_shares`.
+    """Return the figures of a line, without its names, as a page shows them.
 
     What is no share has the digits with which its standard error has two.
-
-    Parameters
-    ----------
-    texts, columns : sequence of str
-        A line without its names, and the columns' headings.
     """
     if possible not in (SHARES, DIFFERENCES) and ERROR in columns:
         error = texts[columns.index(ERROR)]
@@ -208,7 +192,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "percentage": percent,
     "percentage_points": points,
     "level": level,
-    "levels": levels,
     "true_minus": with_minus,
     "thousands": whole,
     "factor": factor,

@@ -13,17 +13,10 @@ _LABEL: Final = re.compile(r"(<text[^<>]*>)([^<>]*)(</text>)")
 
 
 def short_labels(names: Sequence[str], most: int) -> dict[str, str]:
-    """Return a label of at most `most` characters for each name; no two are the same.
+    """Return a label of at most `most` (at least 12) characters for each name; no two are the same.
 
     A long name loses its end. Of several that begin alike, each loses its middle instead, and if
     they end alike too, they get a number.
-
-    Parameters
-    ----------
-    names : sequence of str
-        All different.
-    most : int
-        At least 12.
     """
     cut = {name: name if len(name) <= most else name[: most - 1] + ELLIPSIS for name in names}
     alike = Counter(cut.values())
@@ -45,15 +38,7 @@ def short_labels(names: Sequence[str], most: int) -> dict[str, str]:
 
 
 def with_full_names(svg: str, full: Mapping[str, str]) -> str:
-    """Return an SVG in which each cut label has its whole name as a tooltip.
-
-    Parameters
-    ----------
-    svg : str
-        As the drawing process gives it: its texts are escaped.
-    full : mapping of str to str
-        The whole name by label.
-    """
+    """Return an SVG of escaped texts in which each cut label has its whole name as a tooltip."""
     titles = {
         escape(label, quote=False): escape(name, quote=False)
         for label, name in full.items()

@@ -47,15 +47,7 @@ READ_SLOPES: Final = (
 def slopes_of(
     document: RegressionDocument, questions: Mapping[str, str] = NO_QUESTIONS
 ) -> list[Slope]:
-    """Return the slopes of a regression, JSON, each with its ``label``.
-
-    Parameters
-    ----------
-    document : mapping
-        As the job gives it.
-    questions : mapping of str to str
-        What a page calls variables; others go by their names.
-    """
+    """Return the slopes of a regression, each with its ``label``, in the words of `questions`."""
     names = [one for one in document["coefficients"] if one.get("compares")]
     return [{**one, "label": label_of(one, questions)} for one in names]
 
@@ -108,14 +100,9 @@ def _called(name: str, questions: Mapping[str, str]) -> str:
 def regression_chart(
     document: RegressionDocument, questions: Mapping[str, str] = NO_QUESTIONS
 ) -> Chart:
-    """Return the chart of a regression's slopes with their intervals.
+    """Return the chart of a regression's slopes, at least one, with their intervals.
 
-    Parameters
-    ----------
-    document : mapping
-        As the job gives it, with at least one slope.
-    questions : mapping of str to str
-        What the chart calls variables; long ones are cut in it, so that the answers can be read.
+    Long questions are cut in it, so that the answers can be read.
     """
     called = short_labels(list(dict.fromkeys(questions.values())), QUESTION_CHARACTERS)
     slopes = slopes_of(document, {name: called[text] for name, text in questions.items()})

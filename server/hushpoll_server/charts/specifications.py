@@ -105,21 +105,10 @@ def estimates_chart(
     possible: Possible | None = SHARES,
     main: str | None = None,
 ) -> Chart:
-    """Return the chart of the shares of one attribute; intervals are cut to what is possible.
+    """Return the chart of the shares of one attribute, of `total` categories, in the order to show.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        ``category``, ``frequency``, ``lower`` and ``upper`` of each category, in the order to show;
-        the limits are None for an estimator without an interval.
-    confidence : float
-        Of the intervals, in (0, 1).
-    total : int
-        The number of categories that there are.
-    possible : (float, float) or None
-        What the values can be; None: intervals are not cut.
-    main : str, optional
-        The category that the headline is about; by default the one with the largest estimate.
+    Intervals, where there are any, are cut to what is `possible`. The headline is about the
+    category `main`, by default the one with the largest estimate.
     """
     drawn = rows[:MOST_ROWS]
     if main is None:
@@ -144,17 +133,7 @@ def estimates_chart(
 def mean_chart(
     value: float, lower: float, upper: float, ends: tuple[float, float], confidence: float
 ) -> Chart:
-    """Return the chart of a mean on its whole scale.
-
-    Parameters
-    ----------
-    value, lower, upper : float
-        The mean and its interval.
-    ends : (float, float)
-        Of the scale, the lower first.
-    confidence : float
-        Of the interval, in (0, 1).
-    """
+    """Return the chart of a mean on its whole scale, from the lower of its `ends`."""
     label = say("Mean")
     mean = BoundedShare(category=label, frequency=value, lower=lower, upper=upper)
     bands = bands_on_scale([mean], ends)
@@ -175,18 +154,10 @@ def mean_chart(
 def trend_chart(
     rows: Sequence[BoundedShare], sentence: str, ends: tuple[float, float] | None, *, main: str
 ) -> Chart:
-    """Return the chart of one number over the versions of a survey.
+    """Return the chart of one number over the versions of a survey, from the earliest.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        A version each, from the earliest.
-    sentence : str
-        What it shows.
-    ends : (float, float) or None
-        Of the scale of a mean, the lower first; None: these are shares.
-    main : str
-        The one that is looked at.
+    `ends` are those of the scale of a mean; None: these are shares. `main` is the version that is
+    looked at.
     """
     if ends is None:
         bands = bands_of([Share(**row) for row in rows], possible=SHARES, main=main)
@@ -243,21 +214,10 @@ def cross_table_chart(
     within: str | None = None,
     facts: TableFacts | None = None,
 ) -> Chart:
-    """Return the heat map of the shares of pairs of categories.
+    """Return the heat map of the shares of pairs of categories; None where reports cannot tell.
 
-    Parameters
-    ----------
-    a, b : str
-        Attribute of the rows, and of the columns.
-    cells : sequence of mapping
-        ``a``, ``b``, ``frequency``, ``lower`` and ``upper`` of each pair of categories; None where
-        the reports cannot tell. Those that are drawn are enough, if `facts` is given.
-    confidence : float
-        Of the intervals, in (0, 1).
-    within : str or None
-        The attribute in each of whose categories the shares sum to 1; None: all of them do.
-    facts : TableFacts, optional
-        What the sentence says of the whole table; by default what `cells` have.
+    The shares sum to 1 in each category of the attribute `within`, or all of them do. The cells
+    that are drawn are enough where `facts` has what the sentence says of the whole table.
     """
     rows = list(dict.fromkeys(cell["a"] for cell in cells))
     columns = list(dict.fromkeys(cell["b"] for cell in cells))

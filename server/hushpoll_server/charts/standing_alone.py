@@ -27,37 +27,20 @@ _FOOT_LINE: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said around a picture.
-
-    Attributes
-    ----------
-    title : str
-        The finding.
-    question : str
-        What was asked.
-    foot : tuple of str
-        Sentences: n, how intervals are read, the source.
-    """
+    """What is said around a picture."""
 
     title: str = ""
+    """The finding."""
     question: str = ""
+    """What was asked."""
     foot: tuple[str, ...] = ()
+    """Sentences: n, how intervals are read, the source."""
 
 
 def bands_layers(
     bands: Bands, values: Sequence[Mapping[str, object]], width: int
 ) -> dict[str, object]:
-    """Return the part of a specification that draws bands.
-
-    Parameters
-    ----------
-    bands : Bands
-        Whose axis is drawn.
-    values : sequence of mapping
-        Of each row, in its order: ``label``, ``row`` and what `values_of` gives.
-    width : int
-        In pixels.
-    """
+    """Return the part of a specification, `width` pixels wide, that draws bands by `values_of`."""
     y = {"field": "row", "type": "ordinal", "sort": None, "axis": None}
     ticks = [{"place": place, "words": words} for place, words in bands.ticks]
     x = {
@@ -153,12 +136,7 @@ def with_words(
 ) -> dict[str, object]:
     """Return a specification whose picture has its title, its question and its foot.
 
-    Parameters
-    ----------
-    specification : mapping
-        In colours that need no style sheet: no text of the data is taken for one.
-    ink, soft : str
-        Colours of the title, and of what is less loud.
+    Its colours need no style sheet: no text of the data is taken for one.
     """
     whole = dict(specification)
     names: tuple[str, ...] = ("$schema", "config", "background")

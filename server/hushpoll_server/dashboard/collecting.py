@@ -1,18 +1,25 @@
-"""What editors and admins do with a running survey: origins, respondent tokens, retention."""
+"""What editors and admins do with a running survey: origins, tokens, invitations, retention."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 
-from hushpoll_server.dashboard.frame import finished, member, see
-from hushpoll_server.dashboard.surveys import survey
-from hushpoll_server.dashboard.version_pages import takes
+from hushpoll_server.dashboard.forms import ask_for
+from hushpoll_server.dashboard.frame import finished, member, page
+from hushpoll_server.dashboard.surveys import of_survey, survey
+from hushpoll_server.dashboard.version_pages import back_to, note_act, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.surveys.mail_texts import MailText
+from hushpoll_server.services.surveys.mailing import MailPreview
 from hushpoll_server.store.catalogue import VersionRow
+from hushpoll_shared.reading.people import read_people
+from hushpoll_shared.spelling.json_values import JsonObject
 
 
 @takes("/origins", Role.EDITOR, survey)
@@ -23,7 +30,7 @@ def replace_origins(row: VersionRow) -> Response:
     parts.actions.record(
         member().actor, "replaced-origins", survey=row.name, subject=str(len(origins))
     )
-    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="origins"))
+    return back_to(row, "survey", anchor="origins")
 
 
 @takes("/tokens", Role.EDITOR, survey)
@@ -81,6 +88,134 @@ def delete_records(row: VersionRow) -> Response:
         )
     parts = services()
     # Before the deletion, so that none is without its line.
-    parts.actions.record(member().actor, "deleted-records", survey=row.name, version=row.version)
+    note_act(row, "deleted-records")
     parts.retention.delete(row)
-    return see(url_for("dashboard.survey", name=row.name, version=row.version, _anchor="records"))
+    return back_to(row, "survey", anchor="records")
+
+
+INVITATION: Final = "invitation"
+REMINDER: Final = "reminder"
+
+
+@dataclass(frozen=True)
+class TextFields:
+    """The fields of a mail's text in one language, as a form shows them."""
+
+    language: str
+    subject: str
+    body: str
+    ours: bool
+
+
+@shows("/invitations", Role.EDITOR)
+def invitations(row: VersionRow) -> Response:
+    """Show how many are invited and have redeemed, and the forms that invite and remind."""
+    services().invitations.check_invited(row)
+    return _shown(row, None, [])
+
+
+@takes("/invitations", Role.EDITOR, invitations)
+def issue_invitations(row: VersionRow) -> Response:
+    """Issue invitations to a version: a file with a link to the hosted page a line."""
+    parts = services()
+    parts.invitations.check_invited(row)
+    codes = parts.invitations.issue(row, count_in_form("invitations"))
+    note_act(row, "issued-invitations", str(len(codes)))
+    return links_file(row, "invitation", codes)
+
+
+@takes("/invitations/mail", Role.EDITOR, invitations)
+def invite_people(row: VersionRow) -> Response:
+    """Ask for a job that invites the people of a table by mail, or show its mails beforehand."""
+    parts = services()
+    parts.invitations.check_open(row)
+    texts = _own_texts(row, reminder=False)
+    if request.form.get("what") == "preview":
+        return _previewed(row, texts, reminder=False)
+    people = read_people(
+        _file("people"),
+        parts.surveys.published(row).languages,
+        most=parts.settings.max_tokens,
+        name="the table",
+        field="people",
+    )
+    asked: JsonObject = {"people": [dict(person.to_dict()) for person in people]}
+    ask_for(row, "invite", {**asked, "texts": _as_json(texts)})
+    return back_to(row, "survey_jobs")
+
+
+@takes("/invitations/reminders", Role.EDITOR, invitations)
+def remind_people(row: VersionRow) -> Response:
+    """Ask for a job that reminds those whose invitation is not redeemed, or show its mails."""
+    services().invitations.check_open(row)
+    texts = _own_texts(row, reminder=True)
+    if request.form.get("what") == "preview":
+        return _previewed(row, texts, reminder=True)
+    ask_for(row, "remind", {"texts": _as_json(texts)})
+    return back_to(row, "survey_jobs")
+
+
+def _shown(row: VersionRow, form: str | None, previews: list[MailPreview]) -> Response:
+    """Return the page; `form` is that whose mails are shown, and keeps its texts."""
+    parts = services()
+    texts = {
+        kind: _fields(row, reminder=kind == REMINDER, sent=kind == form)
+        for kind in (INVITATION, REMINDER)
+    }
+    return page(
+        "invitations.html",
+        **of_survey(row, "invitations"),
+        overview=parts.overviews.overview(row),
+        mail_missing=parts.mailing.missing,
+        texts=texts,
+        previewed=form,
+        previews=previews,
+    )
+
+
+def _previewed(row: VersionRow, texts: Mapping[str, MailText], *, reminder: bool) -> Response:
+    previews = services().mailing.preview(row, texts, reminder=reminder)
+    return _shown(row, REMINDER if reminder else INVITATION, previews)
+
+
+def _fields(row: VersionRow, *, reminder: bool, sent: bool) -> list[TextFields]:
+    fields = []
+    for tag, ours in services().mailing.our_texts(row, reminder=reminder).items():
+        text = _text_in_form(tag) if sent else None
+        shown = text or ours or MailText("", "")
+        fields.append(TextFields(tag, shown.subject, shown.body, ours is not None))
+    return fields
+
+
+def _own_texts(row: VersionRow, *, reminder: bool) -> dict[str, MailText]:
+    """Return the texts of the form that are not ours, by language."""
+    texts = {}
+    for tag, ours in services().mailing.our_texts(row, reminder=reminder).items():
+        text = _text_in_form(tag)
+        if text is not None and text != ours:
+            texts[tag] = text
+    return texts
+
+
+def _text_in_form(tag: str) -> MailText | None:
+    """Return a language's text of the form; None if it is empty, which stands for ours."""
+    subject = request.form.get(f"texts.{tag}.subject", "").strip()
+    # A form has every line break as two characters.
+    body = request.form.get(f"texts.{tag}.body", "").replace("\r\n", "\n").strip("\n")
+    return MailText(subject, body) if subject or body else None
+
+
+def _as_json(texts: Mapping[str, MailText]) -> dict[str, dict[str, str]]:
+    return {tag: {"subject": text.subject, "body": text.body} for tag, text in texts.items()}
+
+
+def _file(field: str) -> bytes:
+    """Return the content of a file of a form."""
+    file = request.files.get(field)
+    if file is None or not file.filename:
+        raise Refused(
+            "invalid-request", "no file is chosen; choose the table of people", field=field
+        )
+    # A large one is a temporary file without a name, which is gone once it is closed.
+    with file.stream as stream:
+        return stream.read()

@@ -1,10 +1,11 @@
-"""Cross-tables: a heat map with its table, sentences and downloads."""
+"""Cross-tables of two questions, and joint tables of three: a heat map, its table and downloads."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypedDict, TypeVar
 
 import numpy as np
 from flask import Response
@@ -21,14 +22,13 @@ from hushpoll_server.charts.specifications import (
     cross_table_chart,
     told,
 )
-from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.figures import download, drawn
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
-    member,
+    chosen_confidence,
     page,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
+from hushpoll_server.dashboard.questions import labels_of
 from hushpoll_server.dashboard.surveys import (
     answered,
     asked_of,
@@ -36,14 +36,20 @@ from hushpoll_server.dashboard.surveys import (
     nothing_yet,
     of_survey,
     refusal_in_questions,
+    seen,
 )
-from hushpoll_server.dashboard.version_pages import shows
+from hushpoll_server.dashboard.version_pages import note_look, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.group_shares import shares_in_groups
-from hushpoll_server.survey_reports.content.headlines import GO_TOGETHER, TOO_NOISY, headline_of
+from hushpoll_server.survey_reports.content.headlines import (
+    GO_TOGETHER,
+    TOO_NOISY,
+    headline_of,
+    of_cell,
+)
 from hushpoll_server.survey_reports.markup.captions import foot_of
 from hushpoll_shared.qualifying.possible import cut_words
 from hushpoll_shared.qualifying.verdict import part_is_noisy
@@ -70,23 +76,10 @@ C = TypeVar("C", bound=Cell)
 @shows("/cross-tables", Role.READER)
 def cross_tables(row: VersionRow) -> Response:
     """Show the joint shares of two questions, or let the user choose them."""
-    parts = services()
     published = asked_of(row)
-    names = [attribute.name for attribute in published.attributes]
-    a = choice("a", names)
-    b = choice("b", names, next((name for name in names if name != a), a))
-    chosen = {
-        "a": a,
-        "b": b,
-        "share": choice("share", SHARES),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
-    }
-    labels = labels_of(published)
-    frame = of_survey(row, "cross-tables") | {
-        "chosen": chosen,
-        "confidences": CONFIDENCES,
-        "shares": SHARES,
-    }
+    chosen, labels = _chosen(published), labels_of(published)
+    a, b = chosen["a"], chosen["b"]
+    frame = of_survey(row, "cross-tables") | {"chosen": chosen, "shares": SHARES}
     frame |= {"titles": labels, "sides": labels.items()}
     if a == b:
         return page("cross_tables.html", **frame, refusal=None, withheld=None, table=None)
@@ -97,10 +90,7 @@ def cross_tables(row: VersionRow) -> Response:
         return page("cross_tables.html", **frame, refusal=None, withheld=withheld, table=None)
     except Refused as refusal:
         return nothing_yet("cross_tables.html", frame, refusal)
-    independence = None
-    if is_tested(published, a, b):
-        query = Independence(a=a, b=b, alpha=ALPHA)
-        independence = parts.analysis.result(row, query, may_export=may_export(row))
+    independence = _independence(row, published, chosen)
     title = _title(table, independence)
     chart = _heat_map(chosen, table, published, title)
     table["cut"] = cut_words(cell for cell in table["cells"] if cell["frequency"] is not None)
@@ -110,12 +100,11 @@ def cross_tables(row: VersionRow) -> Response:
         refusal=None,
         withheld=None,
         table=table,
-        chart=chart,
-        svg=inline(chart, "shows"),
+        **drawn(chart),
         grid=grid(table["cells"]),
         title=title,
         independence=None if independence is None else independence.to_dict(),
-        more={name: labels[name] for name in names if name not in (a, b)},
+        more={name: text for name, text in labels.items() if name not in (a, b)},
         three_way=_tables(row),
         most=MOST_CELLS_A_SIDE,
     )
@@ -125,27 +114,41 @@ def cross_tables(row: VersionRow) -> Response:
 def cross_table_file(row: VersionRow, form: str) -> Response:
     """Return a cross-table's heat map, or the data behind it, as a file."""
     published = asked_of(row)
-    names = [attribute.name for attribute in published.attributes]
-    chosen = {
-        "a": choice("a", names),
-        "b": choice("b", names),
-        "share": choice("share", SHARES),
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
-    }
+    chosen = _chosen(published)
     table = _table(row, chosen)
     share = "" if chosen["share"] == "all" else f"-{chosen['share']}"
-    file_name = f"{row.name}-{row.version}-{chosen['a']}-{chosen['b']}{share}"
+    what = f"{chosen['a']}-{chosen['b']}{share}"
     if chosen["share"] == "all":
         shown = table_of("cross-table", table)
     else:
         shown = _table_within(table, chosen["a"], chosen["b"])
         shown = shown.with_methods({"shares": SHARES[chosen["share"]]})
-    independence = None
-    if is_tested(published, chosen["a"], chosen["b"]):
-        query = Independence(a=chosen["a"], b=chosen["b"], alpha=ALPHA)
-        independence = services().analysis.result(row, query, may_export=may_export(row))
+    independence = _independence(row, published, chosen)
     chart = _heat_map(chosen, table, published, _title(table, independence))
-    return download(form, file_name, chart, shown, published)
+    return download(row, form, what, chart, shown)
+
+
+def _chosen(published: Published) -> dict[str, str]:
+    """Return what the address chooses: two questions, of which the shares are, the confidence."""
+    names = [attribute.name for attribute in published.attributes]
+    a = choice("a", names)
+    return {
+        "a": a,
+        "b": choice("b", names, next((name for name in names if name != a), a)),
+        "share": choice("share", SHARES),
+        "confidence": chosen_confidence(),
+    }
+
+
+def _independence(
+    row: VersionRow, published: Published, chosen: Mapping[str, str]
+) -> OutcomeOfTest | None:
+    """Return the test of the two questions; None where they depend on each other by design."""
+    a, b = chosen["a"], chosen["b"]
+    if not is_tested(published, a, b):
+        return None
+    query = Independence(a=a, b=b, alpha=ALPHA)
+    return services().analysis.result(row, query, may_export=may_export(row))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +203,7 @@ def _table(
         about, whole = parts.analysis.table(
             row, a, b, confidence=confidence, may_export=may_export(row)
         )
-        parts.actions.looked(member().actor, "cross-tables", row.name, row.version)
+        note_look(row, "cross-tables")
         if most is None:
             return replace(whole.result(), about=about).to_dict()
         return {
@@ -295,3 +298,123 @@ def grid(cells: Sequence[C]) -> list[tuple[str, list[C]]]:
         rows.setdefault(cell["a"], []).append(cell)
     drawn = list(rows.items())[:MOST_CELLS_A_SIDE]
     return [(category, row[:MOST_CELLS_A_SIDE]) for category, row in drawn]
+
+
+class _Cell(Cell):
+    """A cell with its share by maximum likelihood, where that was asked for."""
+
+    likelihood: float | None
+
+
+class _Part(TypedDict):
+    """The cells of the first two questions, a and b, for the chosen category of the third."""
+
+    a: str
+    b: str
+    third: str | None
+    categories: list[str]
+    chosen: str | None
+    cells: list[_Cell]
+    cut: str
+    confidence: float
+    n: int
+    noisy: bool
+
+
+@shows("/tables/<job_id>", Role.READER)
+def joint_table(row: VersionRow, job_id: str) -> Response:
+    """Show the first two questions of a finished table, for one category of the third."""
+    answer = _answer_of_job(row, job_id)
+    part = _part(answer)
+    chart = _chart_of_part(part, row)
+    return page(
+        "joint_table.html",
+        **of_survey(row, "cross-tables"),
+        job_id=job_id,
+        answer=answer,
+        part=part,
+        **drawn(chart),
+        grid=grid(part["cells"]),
+        most=MOST_CELLS_A_SIDE,
+    )
+
+
+@shows("/tables/<job_id>/table.<form>", Role.READER)
+def joint_table_file(row: VersionRow, job_id: str, form: str) -> Response:
+    """Return the heat map of a part of a table, or all of the table, as a file."""
+    answer = _answer_of_job(row, job_id)
+    chart, table = _chart_of_part(_part(answer), row), table_of("joint-table", answer)
+    return download(row, form, "-".join(answer["attributes"]), chart, table)
+
+
+def _answer_of_job(row: VersionRow, job_id: str) -> dict[str, Any]:
+    """Return what the job has found, as the API gives it."""
+    parts = services()
+    job = parts.jobs.find(job_id)
+    if job.version_id != row.id or job.kind != "table":
+        raise Refused("not-found", f"there is no table {job_id[:32]!r} of this version")
+    answer: dict[str, Any] = json.loads(b"".join(parts.jobs.result(job)))
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is not None:
+        complete = answer["n"] == parts.releases.reports(row)
+        withheld = groups.why_not_kept(answer["attributes"], complete=complete)
+        if withheld:
+            raise Refused("forbidden", withheld)
+    note_look(row, "joint-tables")
+    return answer
+
+
+def _part(answer: Mapping[str, Any]) -> _Part:
+    """Return the cells in which the third question has the category that the address chooses."""
+    a, b, *third = answer["attributes"]
+    categories = list(dict.fromkeys(cell["categories"][-1] for cell in answer["cells"]))
+    chosen = choice("third", categories) if third else None
+    cells: list[_Cell] = [
+        {
+            "a": cell["categories"][0],
+            "b": cell["categories"][1],
+            "frequency": cell["frequency"],
+            "lower": cell["lower"],
+            "upper": cell["upper"],
+            "likelihood": cell.get("likelihood"),
+        }
+        for cell in answer["cells"]
+        if chosen is None or cell["categories"][2] == chosen
+    ]
+    return {
+        "a": a,
+        "b": b,
+        "third": third[0] if third else None,
+        "categories": categories,
+        "chosen": chosen,
+        "cells": cells,
+        "cut": cut_words(cells),
+        "confidence": answer["confidence"],
+        "n": answer["n"],
+        # a table that was made before there were verdicts has none
+        "noisy": part_is_noisy(answer.get("verdict"), "cells"),
+    }
+
+
+def _chart_of_part(part: _Part, row: VersionRow) -> Chart:
+    published = seen(row)
+    labels = labels_of(published)
+    a, b = labels.get(part["a"], part["a"]), labels.get(part["b"], part["b"])
+    chart = cross_table_chart(a, b, part["cells"], confidence=part["confidence"])
+    chart = as_too_noisy(chart) if part["noisy"] else chart
+    question = f"{a} By: {b}"
+    if part["third"] is not None:
+        question += f" Only: {labels.get(part['third'], part['third'])} {part['chosen']}"
+    foot = foot_of(published, part["n"], part["confidence"])
+    return told(chart, _title_of_part(part), question, *foot)
+
+
+def _title_of_part(part: _Part) -> str:
+    """Return the finding of a part of the table: its largest share."""
+    cells = [(one["frequency"], one["lower"], one["upper"], one) for one in part["cells"]]
+    told = [one for one in cells if one[0] is not None]
+    if part["noisy"] or not told:
+        return TOO_NOISY
+    value, lower, upper, top = max(told, key=lambda one: one[0] or 0.0)
+    answers = [top["a"], top["b"], *filter(None, [part["chosen"]])]
+    return of_cell(answers, value or 0.0, lower, upper)

@@ -16,7 +16,7 @@ from hushpoll_server.charts.curves import curves_chart
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
 from hushpoll_server.dashboard.figures import MEDIA_TYPES, inline
-from hushpoll_server.dashboard.forms.form import comes_back
+from hushpoll_server.dashboard.forms import comes_back
 from hushpoll_server.dashboard.frame import dashboard, page, private
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services

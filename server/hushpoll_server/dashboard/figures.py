@@ -15,8 +15,8 @@ from hushpoll_server.dashboard.frame import finished
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.http.tables import table_file
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.markup.shown import html_of_bands
-from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 
@@ -41,31 +41,34 @@ def inline(chart: Chart, label_id: str) -> Markup | None:
     return Markup(svg.replace("<svg ", opening, 1))  # noqa: S704
 
 
-def download(
-    form: str, name: str, chart: Chart, table: ResultTable, published: Published
-) -> Response:
-    """Return a chart, or all the data behind it, as a file.
+def drawn(chart: Chart | None, label_id: str = "shows") -> dict[str, Chart | Markup | None]:
+    """Return what a page's figure needs: ``chart``, and its picture as ``svg``."""
+    return {"chart": chart, "svg": None if chart is None else inline(chart, label_id)}
 
-    Raises
-    ------
-    Refused
-        ``not-found`` for a form that is none of `MEDIA_TYPES` and no table's; ``unavailable``
-        where the picture could not be drawn.
+
+def download(
+    row: VersionRow, form: str, what: str, chart: Chart | None, table: ResultTable, none: str = ""
+) -> Response:
+    """Return a chart of a version, or all the data behind it, as a file.
+
+    Refuses forms that are none of `MEDIA_TYPES` and no table's, pictures that cannot be drawn just
+    now and, by the words `none`, those without a chart.
     """
+    name = f"{row.name}-{row.version}-{what}"
     if form in TABLE_FORMATS:
-        return finished(table_file(form, name, table, published))
+        return finished(table_file(form, name, table, services().surveys.published(row)))
+    if form not in MEDIA_TYPES or chart is None:
+        raise Refused("not-found", none or "nothing is at this address")
     whole = alone(chart, for_png=form == "png")
     if form == "json":
         body = json.dumps(whole, indent=1).encode()
-    elif form in ("svg", "png"):
+    else:
         try:
             body = services().drawing.draw(whole, "svg" if form == "svg" else "png")
             if form == "svg":
                 body = with_full_names(as_one_image(body.decode()), chart.full_names).encode()
         except NotDrawn as error:
             raise Refused("unavailable", str(error), retry_after=5) from error
-    else:
-        raise Refused("not-found", "nothing is at this address")
     answer = Response(body, mimetype=MEDIA_TYPES[form])
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     return finished(answer)

@@ -27,8 +27,8 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.answering import DASHBOARD_PATH, REFUSED_BODY_HEADER
-from hushpoll_server.charts.figures import FILTERS
-from hushpoll_server.dashboard.select_alls import names_of
+from hushpoll_server.charts.figures import FILTERS, levels
+from hushpoll_server.dashboard.questions import in_questions, names_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.logs import get_logger, where
@@ -38,7 +38,7 @@ from hushpoll_server.services.people.users import Member
 from hushpoll_server.survey_reports.content.naming import as_text, in_texts
 from hushpoll_shared.qualifying.possible import shown_difference, shown_share, shown_within
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
-from hushpoll_shared.spelling.digits import p_value_text
+from hushpoll_shared.spelling.number_texts import p_value_text
 from hushpoll_shared.spelling.text import show, with_mark
 from hushpoll_shared.tables.regressions import shown_coefficient
 from hushpoll_shared.tables.top_rows import top_rows
@@ -153,13 +153,7 @@ def to_sign_in() -> Response:
 
 
 def require_form(expected: str) -> None:
-    """Refuse a form that another site has sent, or that carries another token than `expected`.
-
-    Raises
-    ------
-    Refused
-        ``forbidden``.
-    """
+    """Refuse a form that another site has sent, or that carries another token than `expected`."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     given = request.form.get(FORM_FIELD, "")
     same = hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
@@ -226,13 +220,7 @@ def new_form_token() -> str:
 
 
 def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str:
-    """Return what the address chooses; the first that is allowed by default.
-
-    Raises
-    ------
-    Refused
-        ``invalid-request``.
-    """
+    """Return what the address chooses, by default the first that is allowed; refuses any other."""
     words = list(allowed)
     # A form that comes back has the choices with which it was shown.
     given = request.args.get(name, request.form.get(name) if "refusal" in g else None)
@@ -246,6 +234,11 @@ def choice(name: str, allowed: Iterable[str], default: str | None = None) -> str
             field=name,
         )
     return given
+
+
+def chosen_confidence() -> str:
+    """Return the confidence of the intervals that the address chooses."""
+    return choice("confidence", CONFIDENCES, USUAL_CONFIDENCE)
 
 
 _PARSERS: Final[dict[type, Callable[[str], int | float]]] = {
@@ -279,15 +272,21 @@ for shown_as in (
     *(shown_coefficient, p_value_text),
 ):
     dashboard.add_app_template_filter(shown_as)
-for in_words_of_questions in (in_texts, as_text):
+for in_words_of_questions in (in_texts, as_text, in_questions):
     dashboard.add_app_template_filter(in_words_of_questions)
 for name, filter_ in FILTERS.items():
     dashboard.add_app_template_filter(filter_, name)
 
 
+@dashboard.app_template_global()
+def confidences() -> list[tuple[str, str]]:
+    """Return what a page's intervals are chosen from, with the words of each."""
+    return levels(CONFIDENCES)
+
+
 @dashboard.app_context_processor
 def _words() -> dict[str, object]:
-    return {"FORM_FIELD": FORM_FIELD, "sentence": sentence, "worker_hint": worker_hint}
+    return {"sentence": sentence, "worker_hint": worker_hint}
 
 
 def worker_hint() -> str | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flask import Response, request, url_for
+from flask import Response, request
 
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
-from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private, see
-from hushpoll_server.dashboard.select_alls import labels_of, named_by, names_of
+from hushpoll_server.dashboard.forms import ask_for, given_in_form
+from hushpoll_server.dashboard.frame import choice, dashboard, finished, member, page, private
+from hushpoll_server.dashboard.questions import labels_of, named_by, names_of
 from hushpoll_server.dashboard.surveys import of_survey, seen
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import ENDED, JobRow
@@ -86,7 +87,7 @@ def in_words(value: Any) -> str:
 def ask_for_export(row: VersionRow) -> Response:
     """Ask for an export, which a worker makes."""
     ask_for(row, "export", given_in_form("export"))
-    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+    return back_to(row, "survey_jobs")
 
 
 @takes("/tables", Role.ANALYST)
@@ -95,7 +96,7 @@ def ask_for_table(row: VersionRow) -> Response:
     questions = labels_of(seen(row))
     attributes = [named_by(request.form.get(key, ""), questions) for key in ("a", "b", "c")]
     ask_for(row, "table", {**given_in_form("table"), "attributes": attributes})
-    return see(url_for("dashboard.survey_jobs", name=row.name, version=row.version))
+    return back_to(row, "survey_jobs")
 
 
 @dashboard.post("/jobs/<job_id>/cancel")
@@ -106,12 +107,10 @@ def cancel_job(job_id: str) -> Response:
     job, row = _reached_job(job_id, own=True)
     scopes = {"admin"} if member().may(row.name, Role.ADMIN) else {"read"}
     parts.jobs.cancel(job, Grant(member().id, frozenset(scopes)))
-    parts.actions.record(
-        member().actor, "cancelled-job", survey=row.name, version=row.version, subject=job.id
-    )
+    note_act(row, "cancelled-job", job.id)
     # a reader has no page of all jobs, and asks for regressions alone
     there = "survey_jobs" if member().may(row.name, Role.ANALYST) else "regressions"
-    return see(url_for(f"dashboard.{there}", name=row.name, version=row.version))
+    return back_to(row, there)
 
 
 @dashboard.get("/jobs/<job_id>/result")
@@ -121,13 +120,7 @@ def job_result(job_id: str) -> Response:
     parts = services()
     job, row = _reached_job(job_id)
     answer = Response(parts.jobs.result(job), mimetype=job.media_type)
-    parts.actions.record(
-        member().actor,
-        f"fetched-{job.kind}",
-        survey=row.name,
-        version=row.version,
-        subject=job.id,
-    )
+    note_act(row, f"fetched-{job.kind}", job.id)
     answer.headers["Content-Length"] = str(job.size)
     answer.headers["Content-Disposition"] = f'attachment; filename="{job.file_name}"'
     return finished(answer)
@@ -146,3 +139,13 @@ def _reached_job(job_id: str, *, own: bool = False) -> tuple[JobRow, VersionRow]
     theirs = own and job.token_id == member().id
     member().require(row.name, Role.READER if theirs else Role.ANALYST)
     return job, row
+
+
+def delete_result(
+    results: KeptResults[Any], row: VersionRow, job_id: str, *, page: str
+) -> Response:
+    """Delete one that has ended: the user's own, or any if the user is an admin of the survey."""
+    job = results.of_version(row, job_id)
+    scope = "admin" if member().may(row.name, Role.ADMIN) else results.job.scope
+    results.delete(job, Grant(member().id, frozenset({scope})), actor=member().actor)
+    return back_to(row, page)

@@ -6,23 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, NotRequired, TypedDict, cast
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from hushpoll_server.charts.figures import level, percent
 from hushpoll_server.charts.rows import BoundedShare, Share
 from hushpoll_server.charts.specifications import Chart, estimates_chart
-from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form, learners_in_form
+from hushpoll_server.dashboard.figures import download, drawn
+from hushpoll_server.dashboard.forms import ask_for, given_in_form, learners_in_form
 from hushpoll_server.dashboard.frame import (
     choice,
     member,
     number_in,
     page,
-    see,
 )
-from hushpoll_server.dashboard.kept_results import delete_result
+from hushpoll_server.dashboard.jobs import delete_result
 from hushpoll_server.dashboard.surveys import may_export, of_survey
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.jobs.learners import learners as learners_of
@@ -50,7 +49,7 @@ def models(row: VersionRow) -> Response:
     """List the trainings of a version; an analyst has a form to start one."""
     parts = services()
     runs = parts.models.history(row)
-    parts.actions.looked(member().actor, "models", row.name, row.version)
+    note_look(row, "models")
     searches = parts.jobs.newest_of(row, "tune")
     return page(
         "models.html",
@@ -69,15 +68,14 @@ def ask_for_training(row: VersionRow) -> Response:
     """Ask for a training or for a search of parameters, which a worker does."""
     kind = "tune" if request.form.get("what") == "tune" else "train"
     ask_for(row, kind, _chosen(row, kind))
-    return see(url_for("dashboard.models", name=row.name, version=row.version))
+    return back_to(row, "models")
 
 
 @shows("/models/compare", Role.READER)
 def compare(row: VersionRow) -> Response:
     """Set the parameters and metrics of two or more models beside each other."""
-    parts = services()
     runs = _compared(row)
-    parts.actions.looked(member().actor, "models", row.name, row.version)
+    note_look(row, "models")
     rows = _metric_rows(runs)
     chart = _accuracy_chart(rows)
     return page(
@@ -87,8 +85,7 @@ def compare(row: VersionRow) -> Response:
         ids=[run["job"]["id"] for run in runs],
         settings=_settings(runs),
         metrics=_metrics(runs),
-        chart=chart,
-        svg=None if chart is None else inline(chart, "shows"),
+        **drawn(chart),
     )
 
 
@@ -100,8 +97,7 @@ def compare_file(row: VersionRow, form: str) -> Response:
     if chart is None:
         raise Refused("not-found", "nothing was measured of these models")
     table = ResultTable.of("models compared", COLUMNS, rows, {"confidence": 0.95})
-    name = f"{row.name}-{row.version}-models"
-    return download(form, name, chart, table, services().surveys.published(row))
+    return download(row, form, "models", chart, table)
 
 
 @shows("/models/<model_id>", Role.READER)
@@ -111,7 +107,7 @@ def model_card(row: VersionRow, model_id: str) -> Response:
     parts = services()
     card = parts.models.card(job)
     card["on_records"] = _seen(row, card.get("on_records"))
-    parts.actions.looked(member().actor, "models", row.name, row.version)
+    note_look(row, "models")
     return page(
         "model_card.html",
         **of_survey(row, "models"),

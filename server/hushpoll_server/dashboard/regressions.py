@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from hushpoll_analysis.regression.survey import checked_formula, limits_of
-from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
-from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_analysis.regression.terms.formulas import formula_of, is_scored, read_formula
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.regressions import finding_of, regression_chart, slopes_of
-from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.asking import ask_for, given_in_form
+from hushpoll_server.dashboard.figures import download, drawn
+from hushpoll_server.dashboard.forms import ask_for, given_in_form
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     member,
     page,
-    see,
 )
-from hushpoll_server.dashboard.kept_results import delete_result
-from hushpoll_server.dashboard.select_alls import labels_of, named_by
+from hushpoll_server.dashboard.jobs import delete_result
+from hushpoll_server.dashboard.questions import labels_of, named_by
 from hushpoll_server.dashboard.surveys import may_export, of_survey
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -66,7 +63,7 @@ def regressions(row: VersionRow) -> Response:
     """
     parts = services()
     found = shown_of(row)
-    parts.actions.looked(member().actor, "regressions", row.name, row.version)
+    note_look(row, "regressions")
     own = {job.id for job in parts.jobs.newest_of(row, Regress.name) if job.token_id == member().id}
     return page(
         "regressions.html",
@@ -82,7 +79,7 @@ def regressions(row: VersionRow) -> Response:
 def ask_for_regression(row: VersionRow) -> Response:
     """Ask for a regression, which a worker fits."""
     ask_for(row, Regress.name, {**_chosen(row), "for_readers": not may_export(row)})
-    return see(url_for("dashboard.regressions", name=row.name, version=row.version))
+    return back_to(row, "regressions")
 
 
 @shows("/regressions/<regression_id>", Role.READER)
@@ -90,7 +87,7 @@ def regression(row: VersionRow, regression_id: str) -> Response:
     """Show what a regression found: sentences first, then picture, chances and table."""
     parts = services()
     job, answer = _shown(row, regression_id)
-    parts.actions.looked(member().actor, "regressions", row.name, row.version)
+    note_look(row, "regressions")
     questions = labels_of(parts.surveys.published(row))
     slopes = slopes_of(answer, questions)
     chart = regression_chart(answer, questions) if slopes else None
@@ -106,23 +103,18 @@ def regression(row: VersionRow, regression_id: str) -> Response:
         slopes={one["name"]: one["label"] for one in slopes},
         noisy=answer["verdict"]["says"] == TOO_NOISY,
         kinds=KINDS,
-        chart=chart,
-        svg=None if chart is None else inline(chart, "shows"),
+        **drawn(chart),
     )
 
 
 @shows("/regressions/<regression_id>/chart.<form>", Role.READER)
 def regression_file(row: VersionRow, regression_id: str, form: str) -> Response:
     """Return the picture of a regression, or all its coefficients, as a file."""
-    parts = services()
     job, answer = _shown(row, regression_id)
-    parts.actions.record(
-        member().actor, "fetched-regress", survey=row.name, version=row.version, subject=job.id
-    )
-    file_name = f"{row.name}-{row.version}-regression-{job.id[:8]}"
-    published, table = parts.surveys.published(row), table_of("regression", answer)
-    chart = regression_chart(answer, labels_of(published))
-    return download(form, file_name, chart, table, published)
+    note_act(row, "fetched-regress", job.id)
+    chart = regression_chart(answer, labels_of(services().surveys.published(row)))
+    what, table = f"regression-{job.id[:8]}", table_of("regression", answer)
+    return download(row, form, what, chart, table)
 
 
 @takes("/regressions/<regression_id>/delete", Role.READER)
@@ -190,7 +182,6 @@ def _form(row: VersionRow) -> dict[str, object]:
         ],
         "target": "" if published.target is None else published.target.name,
         "families": FAMILIES,
-        "confidences": CONFIDENCES,
     }
 
 

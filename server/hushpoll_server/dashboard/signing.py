@@ -1,12 +1,15 @@
-"""Signing in and out, and the account: its roles and its sessions."""
+"""Signing in, by password or at the OpenID Connect provider, and out; the account, its sessions."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from flask import Response, request, url_for
 from flask_login import current_user, logout_user
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import CLIENT_HEADER
+from hushpoll_server.dashboard.forms import Fault
 from hushpoll_server.dashboard.frame import (
     COOKIE,
     FORM_COOKIE,
@@ -20,9 +23,11 @@ from hushpoll_server.dashboard.frame import (
     see,
     set_cookie,
     signed_in,
+    words_of_refusal,
 )
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
+from hushpoll_server.services.people.provider import ATTEMPT_SECONDS, Attempt, Provider
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -88,20 +93,20 @@ def change_password() -> Response:
             address=request.headers.get(CLIENT_HEADER),
         )
     except InvalidParameter as error:
-        return _account(422, fault=str(error))
+        return _account(422, Fault((error.field or "",), words_of_refusal(error)))
     except Refused as refusal:
         if refusal.code not in ("unauthorized", "rate-limited", "unavailable"):
             raise
-        fault = refusal.detail
+        fault = Fault((), words_of_refusal(refusal))
         if refusal.code == "unauthorized":
-            fault = "the current password is wrong; try again"
-        return _account(PROBLEMS[refusal.code].status, fault=fault)
+            fault = Fault(("current",), "The current password is wrong; try again.")
+        return _account(PROBLEMS[refusal.code].status, fault)
     answer = see(url_for("dashboard.account"))
     hand_session(answer, secret)
     return answer
 
 
-def _account(status: int = 200, *, fault: str | None = None) -> Response:
+def _account(status: int = 200, fault: Fault | None = None) -> Response:
     sessions = [
         {
             "id": row.id,
@@ -147,3 +152,58 @@ def page_of_dashboard(wanted: str) -> str:
     home = url_for("dashboard.surveys")
     plain = wanted.isascii() and wanted.isprintable() and not set(wanted) & set("\\ \"'<>")
     return wanted if plain and wanted.startswith(home) and "//" not in wanted else home
+
+
+# It has the secret of a sign-in that has begun, and the page to which that leads.
+PROVIDER_COOKIE: Final = "hushpoll_provider"
+LONGEST_PAGE: Final = 2000
+
+
+@dashboard.get("/sign-in/provider")
+def to_provider() -> Response:
+    """Lead the browser to the provider."""
+    provider, attempt = _provider(), Attempt.new()
+    wanted = page_of_dashboard(request.args.get("next", ""))
+    try:
+        way = provider.way(attempt, _return_address())
+    except Refused as refusal:
+        return sign_in_form(refusal=refusal, wanted=wanted)
+    answer = see(way)
+    kept = wanted if len(wanted) <= LONGEST_PAGE else ""
+    set_cookie(answer, PROVIDER_COOKIE, f"{attempt.secret}:{kept}", seconds=ATTEMPT_SECONDS)
+    return answer
+
+
+@dashboard.get("/sign-in/return")
+def from_provider() -> Response:
+    """Begin a session of the user whom the provider has signed in."""
+    provider = _provider()
+    secret, _, kept = request.cookies.get(PROVIDER_COOKIE, "").partition(":")
+    attempt, wanted = Attempt(secret), page_of_dashboard(kept)
+    try:
+        # Not counted as a failure: another site can send a browser here as often as it likes.
+        code = provider.code_in(request.args, attempt)
+        _, session = services().sign_in.begin_at_provider(
+            lambda: provider.identity(code, attempt, _return_address()),
+            address=request.headers.get(CLIENT_HEADER),
+        )
+    except Refused as refusal:
+        answer = sign_in_form(refusal=refusal, wanted=wanted)
+    else:
+        answer = see(wanted)
+        hand_session(answer, session)
+    answer.delete_cookie(PROVIDER_COOKIE, path=f"{request.script_root}/dashboard")
+    return answer
+
+
+def _provider() -> Provider:
+    provider = services().provider
+    if provider is None:
+        raise Refused("not-found", "users of this server sign in with a password alone")
+    return provider
+
+
+def _return_address() -> str:
+    """Return where the provider sends the browser back; it compares this with what it knows."""
+    scheme = "https" if services().settings.behind_tls else request.scheme
+    return f"{scheme}://{request.host}{url_for('dashboard.from_provider')}"

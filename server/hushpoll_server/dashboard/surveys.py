@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from io import BytesIO
-from typing import Final, TypedDict, TypeVar
+from typing import Final, Generic, TypedDict, TypeVar
 from urllib.parse import urlencode
 
 import segno
@@ -12,12 +13,13 @@ from flask import Response, abort, redirect, request, url_for
 from markupsafe import Markup
 
 from hushpoll_analysis.ordered.scales import is_ordered
-from hushpoll_analysis.results import RESULTS
-from hushpoll_protocols.errors import HushpollError
+from hushpoll_analysis.query_results import RESULTS
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.charts.days import releases_chart
 from hushpoll_server.charts.rows import ReleasedDay
 from hushpoll_server.charts.specifications import Chart
 from hushpoll_server.dashboard.figures import download, inline
+from hushpoll_server.dashboard.forms import OF_VALUES, Fault
 from hushpoll_server.dashboard.frame import (
     CONFIDENCES,
     USUAL_CONFIDENCE,
@@ -28,9 +30,14 @@ from hushpoll_server.dashboard.frame import (
     see,
     words_of_refusal,
 )
-from hushpoll_server.dashboard.querying.fields import in_questions
-from hushpoll_server.dashboard.select_alls import found_by, labels_of, names_of, questions_of
-from hushpoll_server.dashboard.version_pages import shows, takes
+from hushpoll_server.dashboard.questions import (
+    found_by,
+    in_questions,
+    labels_of,
+    names_of,
+    questions_of,
+)
+from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -49,6 +56,7 @@ from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 R = TypeVar("R", bound=Result)
+A = TypeVar("A")
 
 # A survey that releases immediately has a count that rises while the page is seen.
 LOOK_AGAIN_SECONDS: Final = 3
@@ -115,7 +123,7 @@ def survey(row: VersionRow) -> Response:
     """Show one survey version."""
     parts = services()
     overview, published = parts.overviews.overview(row), parts.surveys.published(row)
-    parts.actions.looked(member().actor, "overview", row.name, row.version)
+    note_look(row, "overview")
     shares, findings = _findings(row)
     return page(
         "survey.html",
@@ -146,15 +154,13 @@ def code(row: VersionRow) -> Response:
 @shows("/days.<form>", Role.READER)
 def days_file(row: VersionRow, form: str) -> Response:
     """Return the chart of released reports by day, or the data behind it, as a file."""
-    parts = services()
-    days = parts.releases.by_day(row)
+    days = services().releases.by_day(row)
     if not days:
         raise Refused("not-found", "no report of this survey is released yet")
-    parts.actions.looked(member().actor, "overview", row.name, row.version)
+    note_look(row, "overview")
     methods = {"survey": row.name, "version": row.version, "digest": row.digest}
     table = ResultTable.of("reports by day", _DAYS, days, methods)
-    published = parts.surveys.published(row)
-    return download(form, f"{row.name}-{row.version}-days", releases_chart(days), table, published)
+    return download(row, form, "days", releases_chart(days), table)
 
 
 @takes("/close", Role.EDITOR, survey)
@@ -169,8 +175,8 @@ def close(row: VersionRow) -> Response:
     parts = services()
     row = parts.surveys.close(row, grace_seconds=0 if "at-once" in request.form else None)
     parts.sealing.after_closing(row)
-    parts.actions.record(member().actor, "closed", survey=row.name, version=row.version)
-    return see(url_for("dashboard.survey", name=row.name, version=row.version))
+    note_act(row, "closed")
+    return back_to(row, "survey")
 
 
 def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, ...]]:
@@ -196,6 +202,44 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
     asks = any(published.attribute(one.name).ask_if is not None for one in shares.attributes)
     told = analysis.result(row, Answered(), may_export=export) if asks else None
     return shares, findings_of(published, shares, means, told)
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[A]):
+    """What a form that is sent by GET came to: an answer, none yet, or a fault beside a field."""
+
+    answer: A | None = None
+    refusal: Refused | None = None
+    fault: Fault | None = None
+
+    @property
+    def status(self) -> int:
+        """The status of the page that has the form and what it came to."""
+        return 200 if self.fault is None else OF_VALUES
+
+
+def outcome_of(
+    ask: Callable[[], A], fault_of: Callable[[InvalidParameter | Refused], Fault]
+) -> Outcome[A]:
+    """Return what asking comes to; `fault_of` says beside which field a refusal stands."""
+    try:
+        return Outcome(ask())
+    except InvalidParameter as error:
+        return Outcome(fault=fault_of(error))
+    except Refused as error:
+        if error.code == "invalid-request":
+            return Outcome(fault=fault_of(error))
+        if error.code not in NOTHING_YET:
+            raise
+        return Outcome(refusal=error)
+
+
+def fault_in_questions(
+    row: VersionRow, error: InvalidParameter | Refused, fields: Mapping[str, str] | None = None
+) -> Fault:
+    """Return a fault in the words of pages; `fields` has the other names of parameters."""
+    name = error.field or ""
+    return Fault(((fields or {}).get(name, name),), refusal_in_questions(error, seen(row)))
 
 
 def nothing_yet(template: str, frame: dict[str, object], refusal: Refused) -> Response:
@@ -337,13 +381,7 @@ def _asked(row: VersionRow) -> Mapping[str, str]:
 
 
 def asked_of(row: VersionRow, *named: str) -> Published:
-    """Return what `seen` does, where the user may see what the address asks for.
-
-    Raises
-    ------
-    InvalidParameter
-        If an attribute that is named, here or in the address, is not shown to the user.
-    """
+    """Return what `seen` does; refuses attributes, named here or there, that users may not see."""
     texts = labels_of(seen(row))
     lead_by_words({key: texts for key in ATTRIBUTES if request.args.get(key) not in _asked(row)})
     groups = services().analysis.seen(row, may_export=may_export(row))

@@ -1,4 +1,7 @@
-"""The opening of every page about a survey's version: its address, who may see it, its row."""
+"""The opening of every page about a survey's version: its address, who may see it, its row.
+
+And its end: what the user did or saw is noted, and a form that was sent leads to a page again.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
 
-from hushpoll_server.dashboard.forms.form import comes_back
-from hushpoll_server.dashboard.frame import View, dashboard, member, private
+from flask import Response, url_for
+
+from hushpoll_server.dashboard.forms import comes_back
+from hushpoll_server.dashboard.frame import View, dashboard, member, private, see
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.store.catalogue import VersionRow
@@ -16,13 +21,7 @@ ADDRESS: Final = "/surveys/<name>/versions/<int:version>"
 
 
 def reached(name: str, version: int, role: Role) -> VersionRow:
-    """Return a version, if the user holds a role in its survey.
-
-    Raises
-    ------
-    Refused
-        ``unknown-survey`` or ``forbidden``.
-    """
+    """Return a version; refuses who does not hold the role in its survey."""
     member().require(name, role)
     return services().surveys.version(name, version)
 
@@ -49,3 +48,25 @@ def _opening(path: str, role: Role, method: str, on: View | None = None) -> Call
         return whole
 
     return registered
+
+
+def note_look(row: VersionRow, view: str, domain: str | None = None) -> None:
+    """Note in the action log that the user saw a result, of a domain or of all reports."""
+    services().actions.looked(member().actor, view, row.name, row.version, domain)
+
+
+def note_act(row: VersionRow, act: str, subject: str | None = None) -> None:
+    """Note in the action log what the user did to a version."""
+    services().actions.record(
+        member().actor, act, survey=row.name, version=row.version, subject=subject
+    )
+
+
+def address_of(row: VersionRow, view: str, **arguments: Any) -> str:
+    """Return the address of a view of a version; an argument that is None is left out."""
+    return url_for(f"dashboard.{view}", name=row.name, version=row.version, **arguments)
+
+
+def back_to(row: VersionRow, view: str, *, anchor: str | None = None) -> Response:
+    """Return the way to a page of a version, after a form was sent."""
+    return see(address_of(row, view, _anchor=anchor))

@@ -5,50 +5,44 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_server.dashboard import (
+    administration,
     collecting,
+    comparison,
     cross_tables,
     curves,
-    inviting,
+    estimates,
+    fairness,
     jobs,
     models,
-    provider,
+    quality,
+    queries,
     regressions,
-    results,
+    reporting,
     signing,
     surveys,
     weighting,
 )
-from hushpoll_server.dashboard.administration import operations, people
-from hushpoll_server.dashboard.auditing import fairness, quality
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
-from hushpoll_server.dashboard.querying import result_page
-from hushpoll_server.dashboard.relating import comparison, joint_table
-from hushpoll_server.dashboard.reporting import report, sheets
 
 VIEWS: Final = (
     signing,
-    provider,
     surveys,
     collecting,
-    inviting,
-    results,
+    estimates,
     cross_tables,
     comparison,
-    joint_table,
-    result_page,
+    queries,
     weighting,
     regressions,
     models,
     fairness,
     quality,
-    report,
-    sheets,
+    reporting,
     curves,
     jobs,
     drafts,
-    people,
-    operations,
+    administration,
 )
 
 __all__ = ["VIEWS", "dashboard", "refused"]

@@ -17,19 +17,24 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.figures import percent
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import Chart, as_too_noisy, estimates_chart, told
-from hushpoll_server.dashboard.figures import download, inline
-from hushpoll_server.dashboard.forms.form import OF_VALUES, Fault
+from hushpoll_server.dashboard.figures import download, drawn
+from hushpoll_server.dashboard.forms import Fault
 from hushpoll_server.dashboard.frame import (
-    CONFIDENCES,
     choice,
-    member,
+    chosen_confidence,
     number_in,
     page,
     sentence,
 )
-from hushpoll_server.dashboard.select_alls import labels_of
-from hushpoll_server.dashboard.surveys import asked_of, may_export, of_survey
-from hushpoll_server.dashboard.version_pages import shows
+from hushpoll_server.dashboard.questions import labels_of
+from hushpoll_server.dashboard.surveys import (
+    Outcome,
+    asked_of,
+    may_export,
+    of_survey,
+    outcome_of,
+)
+from hushpoll_server.dashboard.version_pages import note_look, shows
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -100,33 +105,23 @@ def weighted(row: VersionRow) -> Response:
     """Show the shares of one question in the population, by what the form says of it."""
     published = asked_of(row)
     form = _form(published)
-    answer, chart, refusal, fault = None, None, None, None
+    found = Outcome[dict[str, Any]]()
     if form["filled"]:
-        try:
-            answer = _answer(row, form)
-            chart = _chart(answer, labels_of(published))
-        except InvalidParameter as error:
-            fault = _fault(str(error), error.field or "", form)
-        except Refused as error:
-            if error.code == "invalid-request":
-                fault = _fault(error.detail, error.field or "", form)
-            else:
-                refusal = error.detail
+        found = outcome_of(lambda: _answer(row, form), lambda error: _fault(error, form))
+    answer = found.answer
     return page(
         "weighted.html",
-        200 if fault is None else OF_VALUES,
+        found.status,
         **of_survey(row, "estimates"),
         form=form,
         kinds=KINDS,
-        confidences=CONFIDENCES,
         answer=answer,
-        chart=chart,
-        svg=None if chart is None else inline(chart, "shows"),
+        **drawn(None if answer is None else _chart(answer, labels_of(published))),
         noisy=answer is not None and part_is_noisy(answer["verdict"], answer["attribute"]),
         cut="" if answer is None else _cut(answer),
         infinity=math.inf,
-        refusal=refusal,
-        fault=fault,
+        refusal=found.refusal,
+        fault=found.fault,
         arguments=dict(request.args.items()),
     )
 
@@ -138,20 +133,19 @@ def weighted_file(row: VersionRow, form: str) -> Response:
     asked = _form(published)
     answer = _answer(row, asked)
     chart = _chart(answer, labels_of(published))
-    if chart is None and form in ("svg", "png", "json"):
-        raise Refused("not-found", "these records cannot tell any share that could be drawn")
     table = table_of("weighted-shares", answer)
-    file_name = f"{row.name}-{row.version}-{asked['of']}-weighted"
-    return download(form, file_name, chart or Chart({}, "", 0, 0), table, published)
+    none = "these records cannot tell any share that could be drawn"
+    return download(row, form, f"{asked['of']}-weighted", chart, table, none)
 
 
-def _fault(refusal: str, field: str, form: _Form) -> Fault:
+def _fault(error: InvalidParameter | Refused, form: _Form) -> Fault:
     """Return what is wrong with a number of the form, or with those of a question together.
 
     A refusal of a margin names it by its place among those with numbers, and one of a category
     quotes it.
     """
-    groups = _with_numbers(form)
+    groups, field = _with_numbers(form), error.field or ""
+    refusal = error.detail if isinstance(error, Refused) else str(error)
     for place, group in enumerate(groups):
         if field == f"margins[{place}]":
             groups = [group]
@@ -201,7 +195,7 @@ def _form(published: Published) -> _Form:
         "by": by,
         "second": second,
         "kind": kind,
-        "confidence": choice("confidence", CONFIDENCES, "0.95"),
+        "confidence": chosen_confidence(),
         "population": population,
         "groups": groups,
         "names": names,
@@ -287,7 +281,7 @@ def _answer(row: VersionRow, form: _Form) -> dict[str, Any]:
         confidence=float(form["confidence"]),
         may_export=may_export(row),
     )
-    parts.actions.looked(member().actor, "weighted-shares", row.name, row.version)
+    note_look(row, "weighted-shares")
     return answer
 
 

@@ -19,9 +19,8 @@ from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tables.guarantee import guarantee
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.tables.table_files import TABLE_FORMATS, guarantee
 
 Format = Literal["json", "csv", "xlsx"]
 

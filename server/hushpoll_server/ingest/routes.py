@@ -35,6 +35,7 @@ from hushpoll_server.services.surveys.surveys import NotRemembered
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.reports import Outcome
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
+from hushpoll_shared.wire.answers import STATE_HEADER
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 READY_RETRY_SECONDS: Final = 5
@@ -191,6 +192,8 @@ class DeviceRoutes:
             if version is None
             else "public, max-age=31536000, immutable",
         }
+        if version is None:  # a named version is cached for ever, whatever becomes of it
+            headers[STATE_HEADER] = surveys.state(row).value
         if _is_known(request, row):
             return Answer(304, b"", headers)
         return Answer(200, canonical, {"Content-Type": JSON_MEDIA_TYPE, **headers})

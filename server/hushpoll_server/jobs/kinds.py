@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, outcomes_of_pairs
-from hushpoll_analysis.poisoning.report_shape import report_shape
+from hushpoll_analysis.query_results import in_domain, result_about
 from hushpoll_analysis.regression.survey import answers_of, checked_formula, readers_formula
 from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import chosen_attributes
-from hushpoll_analysis.results import in_domain, result_about
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_analysis.survey_design.design import SurveyDesign
-from hushpoll_analysis.survey_design.several import check_outcomes, weighted_shares_of_several
+from hushpoll_analysis.survey_design.estimation import check_outcomes, weighted_shares_of_several
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.jobs import mailing, training

@@ -78,7 +78,7 @@ def _measured(records: Records, asked: Train, folds: int, say: OnStep) -> JsonOb
 
 def tune(parts: Services, row: VersionRow, asked: Tune, say: OnStep) -> Result:
     """Search a learner's parameters on the records alone."""
-    from hushpoll_training.tuning.from_records import RecordsProblem
+    from hushpoll_training.tuning.folds import RecordsProblem
     from hushpoll_training.tuning.study import tune as search
 
     records = collected(parts, row, say)

@@ -110,13 +110,7 @@ class Assets:
 
 @cache
 def assets() -> Assets:
-    """Read the files, once per process.
-
-    Raises
-    ------
-    FileNotFoundError
-        The installation lacks the browser SDK.
-    """
+    """Read the files, once per process."""
     own = resources.files(__package__) / "assets"
     # Not imported: a folder of JavaScript that is installed beside the packages.
     files = scripts(resources.files("hushpoll_client_js")) | dict(_files(own))
@@ -138,11 +132,6 @@ def scripts(sdk: Traversable) -> dict[str, bytes]:
     That is one bundled script, if the package has one that was made from its own sources, as
     ``bundle.json`` says; else the modules. A checkout has no bundle before ``scripts/bundle`` made
     one, and none that holds after a change of the sources.
-
-    Parameters
-    ----------
-    sdk : Traversable
-        The folder of the browser SDK.
     """
     sources = dict(_files(sdk / "src"))
     record, built = sdk / "bundle.json", sdk / "dist"

@@ -68,15 +68,7 @@ class Form:
 
 
 def page(document: Callable[[], Json], kept: RenderedPages) -> Response:
-    """Return the page of an OpenAPI document, compressed if the browser takes that.
-
-    Parameters
-    ----------
-    document : callable
-        Makes the document, which is the same each time.
-    kept : RenderedPages
-        Of one application; the page is rendered once for each address that leads to it.
-    """
+    """Return the page of an OpenAPI document, rendered once for each address that leads to it."""
     reference = kept.get(asset_root(), lambda: _rendered(document()))
     answer = encoded(reference.body, reference.compressed, "text/html", etag=reference.etag)
     answer.headers["Cache-Control"] = "no-cache"

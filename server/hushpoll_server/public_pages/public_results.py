@@ -17,7 +17,7 @@ from hushpoll_server.pages.rendering import asset_root
 from hushpoll_server.services.results.public_results import BUNDLE, Snapshot
 from hushpoll_server.survey_reports.files.bundle import read_file
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES, say, speaking
-from hushpoll_shared.spelling.languages import chosen, closest
+from hushpoll_shared.spelling.languages import closest, reader_language
 from hushpoll_shared.wire.problems import PROBLEMS
 
 pages = Blueprint("public_results", "hushpoll_server.pages", template_folder="templates")
@@ -98,7 +98,7 @@ def _snapshot(name: str, version: int) -> Snapshot:
     asked = request.args.get("lang", "")
     language = closest(asked, offered) if asked else None
     return results.shown(
-        name, version, language or chosen(request.accept_languages, offered, offered[0])
+        name, version, language or reader_language(request.accept_languages, offered, offered[0])
     )
 
 
@@ -121,7 +121,7 @@ def _notice(refusal: Refused) -> Response:
         raise refusal
     heading, words = _NOTICES[refusal.code]
     asked = closest(request.args.get("lang", ""), LANGUAGES)
-    language = asked or chosen(request.accept_languages, LANGUAGES, ENGLISH) or ENGLISH
+    language = asked or reader_language(request.accept_languages, LANGUAGES, ENGLISH) or ENGLISH
     with speaking(language):
         html = render_template(
             "notice.html",

@@ -15,7 +15,7 @@ from hushpoll_server.services.surveys.surveys import State
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.words import ENGLISH, catalogues, words_for
 from hushpoll_shared.page_scripts import WORKER
-from hushpoll_shared.spelling.languages import chosen, closest
+from hushpoll_shared.spelling.languages import closest, reader_language
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.problems import PROBLEMS
 
@@ -94,13 +94,13 @@ def _language(published: Published) -> str | None:
     accepted = request.accept_languages
     if asked and (near := closest(asked, published.languages)) is not None:
         return near
-    return chosen(accepted, published.languages, published.language)
+    return reader_language(accepted, published.languages, published.language)
 
 
 def _notice(refusal: Refused) -> Response:
     asked = request.args.get("lang")
     words = words_for(
-        (asked, chosen(request.accept_languages, tuple(catalogues()), ENGLISH)),
+        (asked, reader_language(request.accept_languages, tuple(catalogues()), ENGLISH)),
     )
     html = render_template(
         "notice.html",

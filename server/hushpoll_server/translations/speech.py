@@ -71,13 +71,7 @@ def spoken() -> str:
 
 
 def check_language(language: str) -> str:
-    """Return a language that there are words in.
-
-    Raises
-    ------
-    InvalidParameter
-        Of any other.
-    """
+    """Return a language that there are words in; refuses any other."""
     if language not in LANGUAGES:
         raise InvalidParameter(
             f"language is {show(language)}; there are words in {', '.join(LANGUAGES)}: choose one "

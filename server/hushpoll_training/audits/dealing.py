@@ -32,13 +32,7 @@ _BYTES: Final = 16
 
 
 def deal(records: Records, folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return each record's fold, int64[n] in [0, folds), whose sizes differ by at most one.
-
-    Raises
-    ------
-    InvalidParameter
-        If folds is not in [2, n], or for a bad seed.
-    """
+    """Return each record's fold, int64[n] in [0, folds), whose sizes differ by at most one."""
     check_folds(len(records), folds)
     fold = np.empty(len(records), np.int64)
     fold[order_of(records, seed)] = folds_in_order(len(records), folds)
@@ -51,13 +45,7 @@ def in_order(records: Records, seed: int) -> Records:
 
 
 def order_of(records: Records, seed: int) -> npt.NDArray[np.int64]:
-    """Return the places of the records by ascending hash, int64[n].
-
-    Raises
-    ------
-    InvalidParameter
-        For a bad seed.
-    """
+    """Return the places of the records by ascending hash, int64[n]."""
     check_seed(seed)
     key = _DEALING + seed.to_bytes(16, "big")
     n, width = records.rows.shape
@@ -89,25 +77,13 @@ def order_of(records: Records, seed: int) -> npt.NDArray[np.int64]:
 
 
 def folds_in_order(n: int, folds: int) -> npt.NDArray[np.int64]:
-    """Return the folds of n records that are in the order of their hashes, int64[n].
-
-    Raises
-    ------
-    InvalidParameter
-        If folds is not in [2, n].
-    """
+    """Return the folds of n records that are in the order of their hashes, int64[n]."""
     check_folds(n, folds)
     return np.arange(n) % folds
 
 
 def check_folds(n: int, folds: int) -> None:
-    """Refuse a number of folds that is not in [2, n].
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the interval.
-    """
+    """Refuse a number of folds that is not in [2, n]."""
     if not 2 <= folds <= n:
         raise InvalidParameter(
             f"folds is {folds}; it must lie in [2, {n}], the number of records: use {FOLDS}",

@@ -43,39 +43,21 @@ from hushpoll_training.models.recipe import Recipe
 
 @dataclass(frozen=True, slots=True)
 class AuditInputs:
-    """The columns that predictions are made from.
-
-    Attributes
-    ----------
-    features : Features
-        All columns; without the protected attribute where it is dropped.
-    values : tuple of int
-        Codes of the protected attribute to evaluate at: those of the two groups; empty if dropped.
-    """
+    """The columns that predictions are made from."""
 
     features: Features
+    """All columns; without the protected attribute where it is dropped."""
     values: tuple[int, ...]
+    """Codes of the protected attribute to evaluate at: those of the two groups; empty if
+    dropped."""
 
     @classmethod
     def of(
         cls, published: Published, protected_input: str, features: Features | None = None
     ) -> AuditInputs:
-        """Return the inputs of one of `PROTECTED_INPUTS`.
+        """Return the inputs of one of `PROTECTED_INPUTS`; by default indicators of all attributes.
 
-        Parameters
-        ----------
-        published : Published
-            The survey whose records are predicted.
-        protected_input : {"dropped", "each-value"}
-            What the model gets of the protected attribute.
-        features : Features, optional
-            Columns to take, of that survey; by default the indicators of all its attributes.
-
-        Raises
-        ------
-        InvalidParameter
-            For another one, a survey without a protected attribute, or if nothing but the
-            protected attribute could be an input.
+        Refuses a survey without a protected attribute, or with nothing else that could be an input.
         """
         if protected_input not in PROTECTED_INPUTS:
             raise InvalidParameter(
@@ -112,23 +94,10 @@ class AuditInputs:
         *,
         threads: int = 1,
     ) -> npt.NDArray[np.int8]:
-        """Return the predicted classes of encoded rows.
+        """Return the predicted classes of encoded rows in these columns, int8[n] or int8[n, k].
 
-        Parameters
-        ----------
-        fitted : Fitted
-            What a learner has learned.
-        target : Target
-            What turns its scores into chances of the truth.
-        rows : csr_matrix[n, columns of `features`]
-            Encoded records.
-        threads : int
-            For scoring.
-
-        Returns
-        -------
-        int8[n], or int8[n, k] where the protected attribute has been evaluated at each value
-            1 where the chance is above one half; 0 in the columns of values in neither group.
+        1 is where the chance is above one half. There are k columns where the protected attribute
+        has been evaluated at each value; those of values in neither group are 0.
         """
 
         def positive(table: csr_matrix) -> npt.NDArray[np.int8]:

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import GroupRate, set_of_rate
 from hushpoll_analysis.auditing.moments import Moments, row_terms
-from hushpoll_analysis.metrics.intervals import rate_limits
+from hushpoll_analysis.metrics import rate_limits
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
@@ -77,33 +77,24 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class RecordsAccuracy:
-    """What records alone tell of a recipe's predictions.
-
-    Attributes
-    ----------
-    accuracy : Share
-        Share of the respondents who answered the target whose class is predicted.
-    constant : Share
-        The same of always predicting the more frequent class.
-    gain : Share
-        Accuracy less that of the constant prediction, of the same records: a difference, in
-        [-1, 1]. Its interval is that of matched proportions with half a person more of each kind
-        (Agresti and Min, Statistics in Medicine 24, 2005), and no narrower than the score interval
-        of a difference for which no more people than must be are predicted differently: where the
-        predictions hardly differ, a plain normal interval misses too often.
-    n, folds : int
-        Records that count, and parts that they were cross-fitted in. They are those with a label,
-        or all of them where a perturbed target may be skipped.
-    confidence : float
-        Level of each interval by itself, in (0, 1).
-    """
+    """What records alone tell of a recipe's predictions."""
 
     accuracy: Share
+    """Share of the respondents who answered the target whose class is predicted."""
     constant: Share
+    """The same of always predicting the more frequent class."""
     gain: Share
+    """Accuracy less that of the constant prediction, of the same records, in [-1, 1]. Its interval
+    is that of matched proportions with half a person more of each kind (Agresti and Min, Statistics
+    in Medicine 24, 2005), and no narrower than the score interval of a difference for which no more
+    people than must be are predicted differently: where the predictions hardly differ, a plain
+    normal interval misses too often."""
     n: int
+    """Records with a label, or all of them where a perturbed target may be skipped."""
     folds: int
+    """Parts that they were cross-fitted in."""
     confidence: float
+    """Level of each interval by itself, in (0, 1)."""
 
     @property
     def verdict(self) -> str:
@@ -127,24 +118,9 @@ def accuracy_of_records(
 ) -> RecordsAccuracy:
     """Estimate a recipe's accuracy on perturbed records, cross-fitted.
 
-    Parameters
-    ----------
-    records : Records
-        Records of a survey with a target that gives labels.
-    recipe : Recipe
-        Learner and encoding.
-    options : FitOptions
-        The seed deals the folds, and is the learner's in each. Progress is over all folds.
-    folds : int
-        In [2, n].
-    confidence : float
-        In (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For a bad argument, a target that gives no labels, a fold without which the others hold one
-        class only, or a learner that is private itself or needs rows or groups in clear.
+    The seed deals the folds, [2, n] of them, and is the learner's in each; progress is over all
+    folds. Refuses a target that gives no labels, a fold without which the others hold one class
+    only, and a learner that is private itself or needs rows or groups in clear.
     """
     recipe.refuse_repeated_fits("cross-fitting")
     recipe.refuse_clear_rows("a measurement from records")
@@ -171,23 +147,16 @@ def accuracy_of_records(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Predictions beside what their records tell of the truth.
-
-    Attributes
-    ----------
-    target : Target
-        As records report it.
-    predicted : bool[n]
-        Whether the positive class is predicted.
-    positive, answered : f64[n]
-        What stands for a positive label and for any; see :meth:`Target.answered_weights`. Without
-        a missing category that reports perturb, every record here has a label.
-    """
+    """Predictions beside what their records tell of the truth."""
 
     target: Target
     predicted: npt.NDArray[np.bool_]
+    """bool[n], whether the positive class is predicted."""
     positive: npt.NDArray[np.float64]
+    """f64[n], what stands for a positive label; see :meth:`Target.answered_weights`."""
     answered: npt.NDArray[np.float64]
+    """f64[n], what stands for any label. Without a missing category that reports perturb, every
+    record here has one."""
 
     @classmethod
     def joined(cls, parts: Sequence[Judged]) -> Judged:
@@ -204,13 +173,7 @@ class Judged:
         return np.asarray(np.where(self.predicted, self.positive, self.answered - self.positive))
 
     def value(self) -> float:
-        """Return the accuracy.
-
-        Raises
-        ------
-        InvalidParameter
-            If the records estimate that nobody answered.
-        """
+        """Return the accuracy; refuses records that estimate that nobody answered."""
         answered = float(self.answered.mean())
         if not answered > 0:
             raise InvalidParameter(
@@ -222,13 +185,7 @@ class Judged:
         return float(self.right.mean()) / answered
 
     def accuracy(self, confidence: float) -> Share:
-        """Return the accuracy with its interval.
-
-        Raises
-        ------
-        InvalidParameter
-            As :meth:`value`; for a confidence outside (0, 1).
-        """
+        """Return the accuracy with its interval; refuses what :meth:`value` does."""
         if not self.target.skippable:
             return _share(self.right, self.target, confidence)
         value, z = self.value(), normal_quantile(confidence)
@@ -247,30 +204,11 @@ class Judged:
         return Share(value, *map(float, (found.standard_error, found.lower, found.upper)))
 
     def share_positive(self, confidence: float) -> Share:
-        """Return the share of the people who answered whose label is positive, with its interval.
-
-        Raises
-        ------
-        InvalidParameter
-            As :meth:`accuracy`.
-        """
+        """Return the share of positive labels among the people who answered, with its interval."""
         return replace(self, predicted=np.ones_like(self.predicted)).accuracy(confidence)
 
     def gain(self, positive: bool, confidence: float) -> Share:
-        """Return the accuracy less that of always predicting one class, on the same records.
-
-        Parameters
-        ----------
-        positive : bool
-            Whether it is the positive class that is always predicted.
-        confidence : float
-            In (0, 1).
-
-        Raises
-        ------
-        InvalidParameter
-            As :meth:`accuracy`.
-        """
+        """Return the accuracy less that of always predicting one class, on the same records."""
         always = self.positive if positive else self.answered - self.positive
         apart, z, n = self.right - always, normal_quantile(confidence), self.answered.size
         if self.target.skippable:
@@ -298,27 +236,12 @@ def predicted_fold(
     recipe: Recipe,
     options: FitOptions,
 ) -> Judged:
-    """Return predictions on some records by a model fitted to others.
+    """Return predictions on some records, `outside`, by a model fitted to others, `inside`.
 
-    Parameters
-    ----------
-    records : Records
-        Records of a survey with a target that gives labels.
-    inside, outside : bool[n]
-        Records to fit to, and to predict; no record is both.
-    recipe, options
-        See :func:`accuracy_of_records`.
+    Bool[n] each.
 
-    Returns
-    -------
-    Judged
-        Each record of `outside` with a label; all of them where the target's report that it was
-        skipped is perturbed.
-
-    Raises
-    ------
-    InvalidParameter
-        See :func:`accuracy_of_records`.
+    Judged is each record of `outside` with a label; all of them where the target's report that it
+    was skipped is perturbed. Refuses what :func:`accuracy_of_records` does.
     """
     model = fit_records(records.take(inside), recipe, options)
     judged = records.take(outside)
@@ -338,12 +261,8 @@ def predicted_fold(
 def folds_of(n: int, folds: int) -> Iterator[tuple[Any, Any]]:
     """Yield which records to fit to and which to predict, bool[n] each, for each fold.
 
-    The records are in the order of :func:`hushpoll_training.audits.dealing.in_order`.
-
-    Raises
-    ------
-    InvalidParameter
-        If folds is not in [2, n].
+    The records are in the order of :func:`hushpoll_training.audits.dealing.in_order`. Refuses a
+    number of folds that is not in [2, n].
     """
     fold = folds_in_order(n, folds)
     for number in range(folds):

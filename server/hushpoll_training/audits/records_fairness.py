@@ -184,15 +184,8 @@ def _audited(
 def compared_survey(published: Published, groups: str | None, reference: str | None) -> Published:
     """Return the survey with the two groups that predictions for an audit must not know of.
 
-    Parameters
-    ----------
-    published, groups, reference
-        See :func:`fairness_of_records`.
-
-    Raises
-    ------
-    InvalidParameter
-        If `groups` is no attribute, or `reference` none of its categories.
+    The groups are those of :func:`fairness_of_records`; refuses names that are none of the
+    survey's.
     """
     if groups is not None:
         try:
@@ -210,13 +203,7 @@ def compared_survey(published: Published, groups: str | None, reference: str | N
 
 
 def check_together(together: str, groups: str | None) -> None:
-    """Refuse to take groups together where there are two alone.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Refuse to take groups together where there are two alone."""
     if together != "each" and groups is None:
         raise InvalidParameter(
             f"together is {together!r}, and groups names no attribute; without it there are two "
@@ -226,13 +213,7 @@ def check_together(together: str, groups: str | None) -> None:
 
 
 def declared_shares(expected: Mapping[str, Any] | None) -> AuditAssumptions | None:
-    """Return declared shares as an audit takes them; None where there are none.
-
-    Raises
-    ------
-    InvalidParameter
-        For another name, or a share outside (0, 1).
-    """
+    """Return declared shares, in (0, 1), as an audit takes them; None where there are none."""
     if not expected:
         return None
     for name, share in expected.items():

@@ -10,20 +10,18 @@ import click
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.fairness_options import (
+from hushpoll_shared.cli.model_options import (
     audit_options,
     confidence_option,
     cross_fitting_options,
 )
-from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.cli.out_file import out_option
+from hushpoll_shared.cli.named_values import named_values
+from hushpoll_shared.cli.out_file import is_json, out_option, save_table
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
-from hushpoll_shared.cli.table_out import is_json, save_table
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.option_texts import question_texts
-from hushpoll_shared.tables.guarantee import guarantee
-from hushpoll_shared.tables.table_files import format_of
+from hushpoll_shared.tables.table_files import format_of, guarantee
 from hushpoll_training.audits.records_fairness import (
     RecordsFairness,
     fairness_of_model,
@@ -86,7 +84,7 @@ def records(
     _check_reference(groups, reference)
     with waiting(f"reading {file.name}"):
         collected = Records.read(file)
-    recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
+    recipe = Recipe.of(named_values(params), learner=learner, encoding=encoding)
     with shown(recipe.learner, FitOptions(seed, threads), fits=folds) as options:
         report = fairness_of_records(
             collected,
@@ -95,7 +93,7 @@ def records(
             folds=folds,
             groups=groups,
             reference=reference,
-            expected=given_parameters(expect),
+            expected=named_values(expect),
             **settings,
         )
     _show(report, collected, file, out, as_json=as_json)
@@ -142,7 +140,7 @@ def model(
             name=model.name,
             groups=groups,
             reference=reference,
-            expected=given_parameters(expect),
+            expected=named_values(expect),
             threads=threads,
             **settings,
         )

@@ -135,23 +135,9 @@ def read_clear_data(
 ) -> tuple[Published, Codes]:
     """Read rows in clear, in the terms of a manifest or as codes that get one.
 
-    Parameters
-    ----------
-    data : Path
-        The CSV or Parquet file.
-    settings : mapping
-        The other options that :func:`clear_data_options` adds; None where not given.
-    ignored : sequence of str
-        Columns not to read.
-    perturbed : bool
-        Whether the rows are to be perturbed, so that protocol and epsilon are needed.
-
-    Raises
-    ------
-    click.UsageError
-        Naming an option that is missing, or that the manifest says.
-    InvalidParameter
-        If the file is not what the options say.
+    The settings are the other options that :func:`clear_data_options` adds, None where not given.
+    Refuses to go on without an option that is needed (protocol and epsilon, if the rows are to be
+    perturbed), and with one that the manifest says.
     """
     if settings["manifest"] is not None:
         refuse(settings, ROLES, "is the manifest's to say")
@@ -181,13 +167,7 @@ def read_clear_data(
 
 
 def refuse(settings: Mapping[str, object], names: Iterable[str], reason: str) -> None:
-    """Refuse options that were given although they do not belong there.
-
-    Raises
-    ------
-    click.UsageError
-        Naming the first of them.
-    """
+    """Refuse options that were given although they do not belong there, with the reason."""
     for name in names:
         if settings[name] is not None:
             raise click.UsageError(f"--{name.replace('_', '-')} {reason}; leave it out")

@@ -12,8 +12,8 @@ import click
 
 from hushpoll_analysis.records.parquet import ParquetRecords
 from hushpoll_analysis.records.records import Records
-from hushpoll_shared.cli.fairness_options import confidence_option, params_option
-from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.model_options import confidence_option, params_option
+from hushpoll_shared.cli.named_values import named_values
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.survey.published import Published
@@ -140,7 +140,7 @@ def train(
     refuse(settings, _GOES_WITH[other], f"does not go with --{way}")
     if settings["baseline"] is not None and settings["panel"] is None:
         raise click.UsageError("--baseline needs --panel, clear rows to test on")
-    recipe = Recipe.of(given_parameters(params), learner=learner, encoding=encoding)
+    recipe = Recipe.of(named_values(params), learner=learner, encoding=encoding)
     recipe.learner.require_extra()
     with waiting("reading files"):
         if records is None:

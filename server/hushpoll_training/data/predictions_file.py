@@ -20,19 +20,14 @@ Codes = dict[str, npt.NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class PredictionsFile:
-    """Rows of a file of predictions.
-
-    Attributes
-    ----------
-    label, predicted : int64[n] of {0, 1}
-        1 where the cell was the positive category.
-    columns : mapping of str to array[n] of str
-        The columns that tell groups apart.
-    """
+    """Rows of a file of predictions."""
 
     label: npt.NDArray[np.int64]
+    """int64[n], 1 where the cell was the positive category, else 0."""
     predicted: npt.NDArray[np.int64]
+    """The same of the predicted category."""
     columns: dict[str, npt.NDArray[np.str_]]
+    """The columns that tell groups apart, by name."""
 
 
 def read_predictions(
@@ -44,30 +39,12 @@ def read_predictions(
     groups: Sequence[str],
     beside: Path | None = None,
 ) -> PredictionsFile:
-    """Read labels, predictions and groups in clear.
+    """Read labels, predictions and groups in clear, of a CSV file with a header or Parquet.
 
-    Parameters
-    ----------
-    path : Path
-        CSV (UTF-8, comma-separated, with a header) or Parquet.
-    label, predicted : str
-        Columns of the true and of the predicted category.
-    positive : str
-        The category that counts as 1.
-    groups : sequence of str
-        Columns whose categories make groups; an empty cell is the category ``(empty)``.
-    beside : Path or None
-        The rows that were predicted, CSV or Parquet, in the same order, with the columns `label`
-        and `groups`. By default these are in `path`.
-
-    Raises
-    ------
-    InvalidParameter
-        For a file that is no CSV, a column that it lacks, or a column of labels or predictions with
-        more than two categories, or without the positive one in either; where `beside` has another
-        number of rows.
-    OSError
-        If the file cannot be read.
+    An empty cell of a column of groups is the category ``(empty)``. `beside` is a file of the rows
+    that were predicted, in the same order, with the columns of labels and groups, which are in
+    `path` by default. Refuses a column of labels or predictions with more than two categories, or
+    without the positive one in either, and files of different numbers of rows.
     """
     elsewhere = (
         ""

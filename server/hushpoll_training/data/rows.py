@@ -41,22 +41,15 @@ class _Codes(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column to read.
-
-    Attributes
-    ----------
-    name : str
-        Name of the attribute that it gives.
-    position : int
-        Place in the header.
-    code : callable
-        From a cell's text to its code; raises `InvalidParameter` saying what is wrong with the
-        text, and the remedy.
-    """
+    """A column to read."""
 
     name: str
+    """Of the attribute that it gives."""
     position: int
+    """Place in the header."""
     code: Callable[[str], int]
+    """From a cell's text to its code; it raises `InvalidParameter` with what is wrong with the
+    text, and the remedy."""
 
 
 @dataclass(slots=True)
@@ -76,30 +69,11 @@ class _Chunk:
 def read_coded(
     path: Path, option: str, columns_of: Callable[[Sequence[str]], Iterable[Column]]
 ) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
-    """Read a CSV file with a header (UTF-8, comma-separated), or a Parquet file.
+    """Read the codes, int64[n] by column, and n of a CSV (UTF-8, commas, a header) or Parquet file.
 
-    Parameters
-    ----------
-    option : str
-        What the file was given as, for the errors' field.
-    columns_of : callable
-        From the header, without repetitions, to the columns to read; it raises for a header that
-        will not do.
-
-    Returns
-    -------
-    codes : mapping of str to int64[n]
-        By the columns' names.
-    n : int
-        Rows, at least 1.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is no UTF-8 text, no CSV, has no rows, a row of another length than the header,
-        or a cell that its column refuses; if a Parquet file is damaged.
-    OSError
-        If the file cannot be read.
+    `columns_of` gives the columns to read from the header, or raises; the option is what the file
+    was given as, for the errors' field. Refuses a file without rows, with a row of another length
+    than the header, or with a cell that its column refuses.
     """
     if is_parquet(path):
         return _read_parquet(path, option, columns_of)

@@ -168,14 +168,9 @@ class Target:
 def with_missing(p: float, q: float) -> tuple[float, float]:
     """Return GRR's law over m answers and a missing category, from that over the answers alone.
 
-    With m + 1 categories, the part 1 - q' of the people who answered reports an answer;
-    q = q'/(1 - q') and p = p'/(1 - q') give q' = q/(1 + q) and p' = p/(1 + q).
-
-    Parameters
-    ----------
-    p, q : float
-        Chance that a reported answer is the true one, and a given other one, among the reports of
-        answers by people who answered.
+    p and q are the chances that a reported answer is the true one, and a given other one, among the
+    reports of answers by people who answered. With m + 1 categories, the part 1 - q' of them
+    reports an answer; q = q'/(1 - q') and p = p'/(1 - q') give q' = q/(1 + q) and p' = p/(1 + q).
     """
     return p / (1.0 + q), q / (1.0 + q)
 

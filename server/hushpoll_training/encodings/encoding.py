@@ -316,13 +316,7 @@ def feature_attributes(published: Published) -> tuple[str, ...]:
 
 
 def refuse_the_target_s_block(published: Published) -> None:
-    """Refuse features that are randomised together with the target.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the questions and the block.
-    """
+    """Refuse features that are randomised together with the target."""
     target = published.target
     block = None if target is None else published.block_of(target.name)
     if target is not None and block is not None and not block.alone:

@@ -1,4 +1,7 @@
-"""The indicator of a record's support: the paper's one-hot and indicator-vector encodings."""
+"""The indicators of a record's support: the paper's one-hot and indicator-vector encodings.
+
+Questions randomised together have a column for each combination, or each answer.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,22 @@ class Indicator(Encoding):
         return indicators
 
 
+@dataclass(frozen=True)
+class Question(Indicator):
+    """1 for each category that the record supports, else 0.
+
+    A question that is randomised with others has the number of combinations with its category.
+    """
+
+    name: ClassVar[str] = "question"
+    description: ClassVar[str] = (
+        "one column per category: whether the randomised record supports it, or, of questions "
+        "that are randomised together, how many combinations with it the record supports"
+    )
+    keeps_combinations: ClassVar[bool] = False
+
+
 def one_hot_features(published: Published) -> Features:
     """Return the features of clear rows: a column per category, which needs no records."""
-    # deferred: a question's columns are those of indicators, but for blocks
-    from hushpoll_training.encodings.question import Question
-
     encoding = Question() if published.together else Indicator()
     return Features(published, encoding, feature_attributes(published), {})

@@ -57,16 +57,9 @@ class Posterior(Encoding):
 def posterior(
     indicators: npt.NDArray[np.uint8], oracle: FrequencyOracle, prior: tuple[float, ...]
 ) -> npt.NDArray[np.float32]:
-    """Return P(v | record), float32[n, k]; its rows sum to 1 up to rounding.
+    """Return P(v | record), float32[n, k], of supports, uint8[n, k], under a prior of sum 1.
 
-    Parameters
-    ----------
-    indicators : uint8[n, k]
-        Support of each record.
-    oracle : FrequencyOracle
-        The protocol of the records.
-    prior : tuple of float, k
-        In [0, 1], summing to 1; a category of prior 0 has posterior 0.
+    Its rows sum to 1 up to rounding; a category of prior 0 has posterior 0.
     """
     ratio = float(oracle.likelihood_ratio)
     shares = np.asarray(prior, dtype=np.float64)

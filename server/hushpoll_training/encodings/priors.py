@@ -27,13 +27,7 @@ Priors: TypeAlias = Mapping[str, tuple[float, ...]]
 
 
 def check_prior_method(method: str) -> None:
-    """Refuse anything but one of `PRIOR_METHODS`.
-
-    Raises
-    ------
-    InvalidParameter
-        Listing them.
-    """
+    """Refuse anything but one of `PRIOR_METHODS`."""
     if method not in PRIOR_METHODS:
         raise InvalidParameter(
             f"prior is {method!r}; it must be one of {', '.join(PRIOR_METHODS)}", field="prior"
@@ -41,24 +35,12 @@ def check_prior_method(method: str) -> None:
 
 
 def estimate_priors(records: Records, method: str = "shrinkage") -> dict[str, tuple[float, ...]]:
-    """Return the priors from training records.
+    """Return the priors from training records, at least one.
 
-    Parameters
-    ----------
-    records : Records
-        The training records, at least one.
-    method : {"shrinkage", "projection", "likelihood"}
-        Frequencies shrunk by what the categories have in common, never 0
-        (:mod:`hushpoll_protocols.estimation.shrinkage`); the unbiased ones projected onto the
-        simplex, or the maximum-likelihood ones. The last two rule many rare categories out,
-        whatever a record says.
-
-    Raises
-    ------
-    InvalidParameter
-        For another method, or no records.
-    NotConverged
-        If the maximum of the likelihood is not found.
+    ``shrinkage`` gives frequencies shrunk by what the categories have in common, never 0
+    (:mod:`hushpoll_protocols.estimation.shrinkage`); ``projection`` the unbiased ones projected
+    onto the simplex, ``likelihood`` the maximum-likelihood ones. The last two rule many rare
+    categories out, whatever a record says; `NotConverged` is raised where the maximum is not found.
     """
     check_prior_method(method)
     require_rows(len(records))
@@ -74,19 +56,9 @@ def estimate_priors(records: Records, method: str = "shrinkage") -> dict[str, tu
 def priors_from_counts(
     published: Published, counts: Counts, method: str = "shrinkage"
 ) -> dict[str, tuple[float, ...]]:
-    """Return the priors from the counts of the training records.
+    """Return the priors from the counts of the training records alone.
 
-    Parameters
-    ----------
-    counts : Counts
-        Counts of the training records alone.
-    method : {"shrinkage", "projection"}
-        See :func:`estimate_priors`.
-
-    Raises
-    ------
-    InvalidParameter
-        If no record was counted, or the method needs the records themselves.
+    Refuses counts of no record, and ``likelihood``, which needs the records themselves.
     """
     require_rows(counts.n)
     if method == "likelihood":

@@ -7,9 +7,8 @@ from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.encodings.encoding import Encoding
-from hushpoll_training.encodings.indicator import Indicator
+from hushpoll_training.encodings.indicator import Indicator, Question
 from hushpoll_training.encodings.posterior import Posterior
-from hushpoll_training.encodings.question import Question
 
 ENCODINGS: Final[Mapping[str, type[Encoding]]] = {
     "indicator": Indicator,

@@ -40,27 +40,18 @@ Indicators = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Training rows as they are read.
-
-    Attributes
-    ----------
-    others : array or CSR matrix [n, m]
-        The columns that the estimator gets.
-    label : int64[n]
-        Places of the labels in `classes_`, or `SKIPPED`.
-    y : array[n]
-        The labels.
-    evidence : GroupEvidence
-        What the protected columns tell.
-    weight : f64[n] or None
-        Sample weights, if there are any.
-    """
+    """Training rows as they are read."""
 
     others: Any
+    """The columns that the estimator gets, [n, m]."""
     label: npt.NDArray[np.int64]
+    """int64[n], places of the labels in `classes_`, or `SKIPPED`."""
     y: npt.NDArray[Any]
+    """The labels."""
     evidence: GroupEvidence
+    """What the protected columns tell."""
     weight: npt.NDArray[np.float64] | None
+    """f64[n], sample weights, if there are any."""
 
 
 class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -205,13 +196,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         return any(np.ndim(own) for own in self.protected)
 
     def _each(self, values: Any) -> tuple[Any, ...]:
-        """Return what a parameter says of each protected attribute.
-
-        Raises
-        ------
-        InvalidParameter
-            If it does not say it of each.
-        """
+        """Return what a parameter says of each protected attribute; refuses one that does not."""
         if not self._several:
             return (values,)
         if values is None:
@@ -263,13 +248,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
 
 
 def checked_weights(values: Any, rows: int) -> npt.NDArray[np.float64]:
-    """Return sample weights f64[n]; ones for None.
-
-    Raises
-    ------
-    ValueError
-        For another shape, or negative weights.
-    """
+    """Return sample weights f64[n], ones for None; refuses another shape, and negative ones."""
     if values is None:
         return np.ones(rows)
     weight: npt.NDArray[np.float64] = check_array(

@@ -14,8 +14,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_training.data.target import THRESHOLD, Target
 from hushpoll_training.evaluation.fairness.partition import sides_of
-from hushpoll_training.evaluation.metric import Metric
-from hushpoll_training.evaluation.metrics import NEITHER, measure
+from hushpoll_training.evaluation.metrics import NEITHER, Metric, measure
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import Codes, Model, fit_clear, take
 
@@ -24,22 +23,16 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The rows that were scored: those with a target.
-
-    Attributes
-    ----------
-    label, predicted : int64[n] of {0, 1}
-        True and predicted class, 1 positive.
-    raw : f64[n]
-        Larger means more likely positive.
-    codes : mapping of str to int64[n]
-        The rows in clear.
-    """
+    """The rows that were scored: those with a target."""
 
     label: npt.NDArray[np.int64]
+    """int64[n] of {0, 1}, 1 positive."""
     predicted: npt.NDArray[np.int64]
+    """int64[n] of {0, 1}."""
     raw: npt.NDArray[np.float64]
+    """f64[n]; larger means more likely positive."""
     codes: Codes
+    """The rows in clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +127,10 @@ def evaluate_scores(
     raw: npt.NDArray[np.float64],
     predicted: npt.NDArray[np.int64],
 ) -> Evaluation:
-    """Score predictions for clear rows, whatever made them.
+    """Score predictions for clear rows, whatever made them; refuses rows without any target.
 
-    Parameters
-    ----------
-    published : Published
-        The survey, with the target and the protected groups.
-    codes : mapping of str to int64[n]
-        The rows in clear.
-    raw : f64[n]
-        Larger means more likely positive; only the order matters.
-    predicted : int64[n] of {0, 1}
-        1 is the positive class.
-
-    Raises
-    ------
-    InvalidParameter
-        If no row has a target.
+    Of the raw scores, f64[n], only the order matters: larger means more likely positive. Predicted
+    classes are int64[n] of {0, 1}.
     """
     target = Target.clear(published)
     label, answered = target.labels(codes[target.name])

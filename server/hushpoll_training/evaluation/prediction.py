@@ -83,13 +83,7 @@ def write_predictions(predictions: Predictions, stream: IO[str]) -> None:
 
 
 def save_predictions(predictions: Predictions, path: Path) -> None:
-    """Write the CSV file, replacing an older one only when all is written.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Write the CSV file, replacing an older one only when all is written."""
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as draft:
         written = Path(draft) / path.name
         with written.open("w", encoding="utf-8", newline="") as stream:

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
-from hushpoll_analysis.metrics.intervals import difference_limits, rate_limits
+from hushpoll_analysis.metrics import GroupCounts, difference_limits, rate_limits
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -25,15 +24,7 @@ from hushpoll_training.evaluation.metrics import UTILITY
 
 
 def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> JsonMembers:
-    """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined.
-
-    Parameters
-    ----------
-    scored : Scored
-        What one model scored.
-    confidence : float
-        In (0, 1).
-    """
+    """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined."""
     z = normal_quantile(confidence)
     everyone = np.zeros(len(scored.label), dtype=np.int64)
     counts = GroupCounts.of(scored.label, scored.predicted, everyone, 1)

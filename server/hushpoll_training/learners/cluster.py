@@ -16,22 +16,9 @@ CONNECT_SECONDS = 10.0
 def connected(address: str) -> Iterator[Any]:
     """Connect to a cluster that has at least one worker; disconnect afterwards.
 
-    Yields the ``distributed.Client``, which does not become the default one.
-
-    Parameters
-    ----------
-    address : str
-        Where the scheduler is, such as ``tcp://192.0.2.1:8786``. Anybody who can reach a scheduler
-        can run code on its workers: keep it in a network of its own, or use Dask's TLS.
-
-    Raises
-    ------
-    MissingExtra
-        Without Dask.
-    InvalidParameter
-        If the address is none, or the cluster has no worker.
-    TransportError
-        If it cannot be reached.
+    Yields the ``distributed.Client``, which does not become the default one. The address is the
+    scheduler's, such as ``tcp://192.0.2.1:8786``. Anybody who can reach a scheduler can run code on
+    its workers: keep it in a network of its own, or use Dask's TLS.
     """
     try:
         from distributed import Client
@@ -63,13 +50,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def require_versions(client: Any, learner: Learner) -> None:
-    """Refuse a cluster whose workers run other versions of what a learner's results depend on.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming a worker and what differs.
-    """
+    """Refuse a cluster whose workers run other versions of what a learner's results depend on."""
     ours = {name: number for name, number in learner.versions().items() if name != "python"}
     for worker, theirs in _reported(client, learner).items():
         for name, number in ours.items():

@@ -23,47 +23,34 @@ Table: TypeAlias = csr_matrix | npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a learner is fitted to.
-
-    Attributes
-    ----------
-    table : csr_matrix or float array [n, m]
-        Encoded rows, finite.
-    label : int64[n] of {0, 1}
-        1 is the positive class.
-    names : tuple of str, m
-        The columns' names.
-    protected : slice or None
-        The columns that tell each row's group in clear; a learner that treats groups apart reads
-        them here, and in the tables that it scores.
-    weight : f64[n], optional
-        What each row weighs, not negative.
-    attributes : mapping of str to slice
-        The columns of each attribute of categories that the rows tell in clear, by name.
-    places : mapping of str to slice
-        The columns of every attribute of categories, in clear or perturbed; those of `attributes`,
-        if none are given.
-    columns : slice or None
-        The columns of the protected attribute, in clear or perturbed; those of `protected`, if any.
-    evidence : callable, optional
-        Gives what records tell of the rows' groups, told which groups are compared: of the rows of
-        `table`, and after them of those that `skipped` gives.
-    skipped : callable, optional
-        Gives the encoded rows whose record reports that the target was skipped, where that report
-        was perturbed. No learner is fitted to them. They may be of people who answered, so they
-        count wherever shares of those who answered are estimated.
-    """
+    """What a learner is fitted to."""
 
     table: Table
+    """Encoded rows, [n, m], finite."""
     label: npt.NDArray[np.int64]
+    """int64[n] of {0, 1}, 1 positive."""
     names: tuple[str, ...]
+    """Of the columns."""
     protected: slice | None = None
+    """The columns that tell each row's group in clear; a learner that treats groups apart reads
+    them here, and in the tables that it scores."""
     weight: npt.NDArray[np.float64] | None = None
+    """f64[n], what each row weighs, not negative."""
     attributes: Mapping[str, slice] = field(default_factory=dict)
+    """The columns of each attribute of categories that the rows tell in clear, by name."""
     places: Mapping[str, slice] = field(default_factory=dict)
+    """The columns of every attribute of categories, in clear or perturbed; those of `attributes`,
+    if none are given."""
     columns: slice | None = None
+    """The columns of the protected attribute, in clear or perturbed; those of `protected`, if
+    any."""
     evidence: Evidence | None = None
+    """Gives what records tell of the rows' groups, told which groups are compared: of the rows of
+    `table`, and after them of those that `skipped` gives."""
     skipped: Callable[[], Table] | None = None
+    """Gives the encoded rows whose record reports that the target was skipped, where that report
+    was perturbed. No learner is fitted to them. They may be of people who answered, so they count
+    wherever shares of those who answered are estimated."""
 
     def __post_init__(self) -> None:
         if self.columns is None:
@@ -80,13 +67,7 @@ class Design:
 
 
 def check_classes(rows: int, positive: int) -> None:
-    """Refuse training rows of a single class.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are no rows, or all or none of them are positive.
-    """
+    """Refuse training rows of a single class, and none."""
     if not 0 < positive < rows:
         raise InvalidParameter(
             f"the {rows} training rows are all of one class of the target, so there is nothing to "

@@ -47,21 +47,14 @@ SKIPPED: Final = -1
 class Reports:
     """One attribute of n rows as they report it.
 
-    Attributes
-    ----------
-    indicators : uint8[n, k]
-        Support of each row's record in the attribute, or its one-hot answer in clear.
-    oracle : FrequencyOracle or None
-        The protocol; None for answers in clear.
-
-    Raises
-    ------
-    InvalidParameter
-        For indicators that the protocol, or answers in clear, cannot have.
+    Refuses indicators that the protocol, or answers in clear, cannot have.
     """
 
     indicators: npt.NDArray[np.uint8]
+    """uint8[n, k], support of each row's record in the attribute, or its one-hot answer in
+    clear."""
     oracle: FrequencyOracle | None
+    """The protocol; None for answers in clear."""
 
     def __post_init__(self) -> None:
         if self.oracle is not None and self.oracle.k != self.k:
@@ -103,37 +96,27 @@ class Reports:
 class GroupEvidence:
     """The protected attribute of n rows as they report it, and the law of the reports.
 
-    Attributes
-    ----------
-    indicators : uint8[n, k]
-        Support of each row's record in the protected attribute, or its one-hot answer in clear.
-    oracle : FrequencyOracle or None
-        The protocol; None for answers in clear.
-    groups : tuple of tuples of int
-        Codes in [0, k) of each group, no code twice; at least one group. With further attributes,
-        codes of combinations; see :mod:`hushpoll_training.learners.grouping`.
-    label_p, label_q : float
-        Chance that a reported label is the truth, and a given other one, among the reports of
-        answers by people who answered; 1 and 0 in clear.
-    skippable : bool
-        Whether reports of labels were perturbed together with that of no answer.
-    further : tuple of Reports
-        Further attributes of the same rows, whose categories are crossed with those of the first.
-
-    Raises
-    ------
-    InvalidParameter
-        For indicators of another shape or with other values, or codes that are out of range or in
-        two groups.
+    Refuses indicators of another shape or with other values, and codes that are out of range or in
+    two groups.
     """
 
     indicators: npt.NDArray[np.uint8]
+    """uint8[n, k], support of each row's record in the protected attribute, or its one-hot answer
+    in clear."""
     oracle: FrequencyOracle | None
+    """The protocol; None for answers in clear."""
     groups: Groups
+    """Codes in [0, k) of each group, no code twice; at least one group. With further attributes,
+    codes of combinations; see :mod:`hushpoll_training.learners.grouping`."""
     label_p: float = 1.0
+    """Chance that a reported label is the truth, among the reports of answers by people who
+    answered; 1 in clear."""
     label_q: float = 0.0
+    """Chance that it is a given other label; 0 in clear."""
     skippable: bool = False
+    """Whether reports of labels were perturbed together with that of no answer."""
     further: tuple[Reports, ...] = ()
+    """Further attributes of the same rows, whose categories are crossed with those of the first."""
 
     def __post_init__(self) -> None:
         check_groups(self.groups, self.k)
@@ -167,18 +150,11 @@ class GroupEvidence:
         return row_products([each.weights() for each in self.reports])
 
     def label_weights(self, label: npt.NDArray[np.int64], classes: int) -> Array:
-        """Return the weight of each row in each class, f64[n, classes].
+        """Return the weight of each row in each class, f64[n, classes], by its label or `SKIPPED`.
 
         Two classes are a positive category and all others together: with more than two answers, a
         truth among the others is reported as positive with probability `label_q`, and as one of the
         others, whichever, with 1 - `label_q`.
-
-        Parameters
-        ----------
-        label : int64[n]
-            As reported, in [0, classes), or `SKIPPED`.
-        classes : int
-            At least 2.
         """
         reported: Array = np.equal(label[:, None], np.arange(classes)).astype(np.float64)
         if self.label_p == 1.0:
@@ -240,13 +216,7 @@ def row_products(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def check_groups(groups: Sequence[Sequence[int]], k: int) -> None:
-    """Refuse groups that are empty, overlap, or have codes outside [0, k).
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the code.
-    """
+    """Refuse groups that are empty, overlap, or have codes outside [0, k)."""
     seen: set[int] = set()
     if not groups or not all(len(codes) for codes in groups):
         raise InvalidParameter(
@@ -265,13 +235,7 @@ def check_groups(groups: Sequence[Sequence[int]], k: int) -> None:
 
 
 def require_members(shares: Array, noun: str = "group") -> None:
-    """Refuse estimated shares that are not positive.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the first of them.
-    """
+    """Refuse estimated shares that are not positive."""
     for place in np.argwhere(~(shares > 0)):
         where = ", ".join(map(str, place.tolist()))
         raise InvalidParameter(

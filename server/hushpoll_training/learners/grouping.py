@@ -83,17 +83,7 @@ DECLARED: Final = Grouping()
 def crossed(groups: Sequence[Groups], sizes: Sequence[int]) -> Groups:
     """Return the groups of several attributes together: each combination, the last fastest.
 
-    Parameters
-    ----------
-    groups : sequence of tuples of tuples of int
-        The groups of each attribute.
-    sizes : sequence of int
-        Categories of each attribute.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are more than `MOST_GROUPS`.
+    Refuses more than `MOST_GROUPS`; `sizes` are the numbers of categories.
     """
     count = prod(map(len, groups))
     if count > MOST_GROUPS:

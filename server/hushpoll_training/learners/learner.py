@@ -86,13 +86,7 @@ class Span(NamedTuple):
 
 
 class UnsoundModel(ValueError):
-    """A file is not as the learner writes it; the message says where and why.
-
-    Attributes
-    ----------
-    file : str
-        Its name.
-    """
+    """A file, of this name, is not as the learner writes it; the message says where and why."""
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(reason)
@@ -338,44 +332,26 @@ class Learner(ABC):
 
 
 class Fitted(ABC):
-    """What a learner has learned.
-
-    Attributes
-    ----------
-    learner : Learner
-        With the parameters that it was fitted with.
-    """
+    """What a learner, with the parameters that it was fitted with, has learned."""
 
     learner: Learner
 
     @abstractmethod
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the chance of a positive label per row, f64[n] in [0, 1].
+        """Return the chance of a positive label per row in the design's columns, f64[n] in [0, 1].
 
-        Parameters
-        ----------
-        table : csr_matrix or float array [n, m]
-            Rows in the columns of the design.
-        threads : int
-            Results do not depend on it.
+        Results do not depend on the number of threads.
         """
 
     def certificates(self, design: Design) -> Mapping[str, float]:
-        """Return what the training proves of the model's fairness on some rows; by default nothing.
+        """Return what the training proves of the model's fairness on some rows, by name.
 
-        Such figures come from the rows, and perhaps from gradients, without noise. They are for
-        experiments on data that is public anyway: no file of a model, record or card holds them.
+        By default nothing.
 
-        Parameters
-        ----------
-        design : Design
-            Rows to train on, or others in the same columns.
-
-        Returns
-        -------
-        mapping of str to float
-            Finite, by name; empty for a model that was read from files, where they need more than
-            the model.
+        Such figures are finite. They come from the rows, and perhaps from gradients, without noise.
+        They are for experiments on data that is public anyway: no file of a model, record or card
+        holds them, and a model that was read from files has none, where they need more than the
+        model.
         """
         del design
         return {}

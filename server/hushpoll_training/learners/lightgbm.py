@@ -1,12 +1,24 @@
-"""LightGBM's gradient boosted trees, reproducible from seed, parameters and rows."""
+"""LightGBM's gradient boosted trees, reproducible from seed, parameters and rows.
+
+**On a Dask cluster** (extra ``scale``), for rows too many for one machine, LightGBM's processes
+grow the same trees together and exchange histograms over TCP connections of their own
+(``lightgbm.dask``). The model is one like any other, saved and used in the same way.
+
+It is not the single machine's model to the last digit: bins are found and sums are added in another
+order. Its metrics lie within what another seed does to them, which a test holds it to. There is no
+early stopping: LightGBM offers none there.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from io import StringIO
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import lightgbm
 import numpy as np
@@ -15,7 +27,6 @@ import numpy.typing as npt
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.learners.design import Design, Table
 from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
-from hushpoll_training.learners.lightgbm_cluster import fit_parts
 from hushpoll_training.learners.lightgbm_text import MOST_LEAVES, UnsoundText, check_text
 from hushpoll_training.learners.lightgbm_trial import TrialFailed, try_text
 from hushpoll_training.learners.parameters import Range
@@ -94,10 +105,7 @@ class LightGBM(Learner):
     def fit(self, design: Design, options: FitOptions) -> Trees:
         """Fit LightGBM, equal to its scikit-learn classifier at the same parameters.
 
-        Raises
-        ------
-        InvalidParameter
-            For labels of a single class.
+        Refuses labels of a single class.
         """
         design.check_classes()
         values = dict(self.parameters)
@@ -121,13 +129,7 @@ class LightGBM(Learner):
     def load(
         self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
     ) -> Trees:
-        """Read trees, after a check of their structure, which LightGBM does not check itself.
-
-        Raises
-        ------
-        UnsoundModel
-            If the text is not as :meth:`Trees.save` writes it.
-        """
+        """Read trees, after a check of their structure, which LightGBM does not check itself."""
         text = files[TREES].decode("latin-1")
         try:
             check_text(text, safe_names(names))
@@ -143,7 +145,7 @@ class LightGBM(Learner):
         self, client: Any, parts: Sequence[Any], sizes: Sequence[int], names: tuple[str, ...],
         options: FitOptions,
     ) -> Trees:  # fmt: skip
-        """Grow the same trees on all workers together; see :mod:`.lightgbm_cluster`."""
+        """Grow the same trees on all workers together; see the head of this module."""
         settings = {**self.parameters, **SETTINGS, "random_state": options.seed}
         return Trees(self, fit_parts(client, parts, sizes, len(names), settings)).renamed(names)
 
@@ -157,15 +159,7 @@ class LightGBM(Learner):
 
 @dataclass(frozen=True)
 class Trees(Fitted):
-    """Trees that LightGBM has grown.
-
-    Attributes
-    ----------
-    learner : LightGBM
-        What grew them.
-    booster : lightgbm.Booster
-        The trees.
-    """
+    """Trees that LightGBM has grown."""
 
     learner: LightGBM
     booster: lightgbm.Booster
@@ -200,3 +194,50 @@ def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         f"f{place}_{re.sub('[^0-9A-Za-z_.-]', '_', name)}" for place, name in enumerate(names)
     )
+
+
+if TYPE_CHECKING:
+    import lightgbm
+
+PATIENCE_MINUTES: Final = 5
+"""For which a worker waits for the others; LightGBM's own default is two hours."""
+
+
+def fit_parts(
+    client: Any, parts: Sequence[Any], sizes: Sequence[int], columns: int,
+    settings: Mapping[str, Any],
+) -> lightgbm.Booster:  # fmt: skip
+    """Fit to rows that the workers hold; see :meth:`.learner.Learner.fit_on_cluster`."""
+    from lightgbm.dask import DaskLGBMRegressor
+
+    # The classifier would renumber the classes that each worker happens to hold. The objective is
+    # the same, and labels are 0 and 1 already.
+    learner = DaskLGBMRegressor(
+        client=client,
+        **settings,
+        tree_learner="data",
+        # A worker would drop a column that none of its own rows can be split by, and with it the
+        # column of all: rare categories, and accuracy, were lost. Splits are checked anyway.
+        feature_pre_filter=False,
+        time_out=PATIENCE_MINUTES,
+    )
+    tables = _joined([part[0] for part in parts], [(size, columns) for size in sizes])
+    labels = _joined([part[1] for part in parts], [(size,) for size in sizes])
+    # LightGBM gets the client, and asks Dask for the current one all the same. It also prints.
+    with client.as_current(), warnings.catch_warnings(), redirect_stdout(StringIO()):
+        # A warning about its own default: threads are those of the workers.
+        warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored", UserWarning)
+        learner.fit(tables, labels)
+    return learner.booster_
+
+
+def _joined(parts: list[Any], shapes: list[tuple[int, ...]]) -> Any:
+    """Return a Dask array of float32 whose blocks are delayed, dense or sparse."""
+    import dask.array
+
+    untyped: Any = dask.array
+    blocks = [
+        untyped.from_delayed(part, shape=shape, dtype=np.float32)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+    return untyped.concatenate(blocks)

@@ -48,19 +48,9 @@ class UnsoundText(ValueError):
 
 
 def check_text(text: str, columns: Sequence[str]) -> None:
-    """Check the trees that LightGBM is to read.
+    """Refuse a ``model.txt`` that is not as :func:`hushpoll_training.save_model` writes it.
 
-    Parameters
-    ----------
-    text : str
-        All of ``model.txt``.
-    columns : sequence of str
-        The names of the features, as the manifest gives them.
-
-    Raises
-    ------
-    UnsoundText
-        Anything is not as :func:`hushpoll_training.save_model` writes it.
+    The columns are the names of the features, as the manifest gives them.
     """
     if not text.isascii():
         raise UnsoundText("is not ASCII")

@@ -30,15 +30,8 @@ class TrialFailed(ValueError):
 def try_text(text: str) -> None:
     """Let another process read the text of a model, and score rows with it.
 
-    Parameters
-    ----------
-    text : str
-        ASCII, as LightGBM writes it.
-
-    Raises
-    ------
-    TrialFailed
-        That process was killed by a signal, ended with an error, or took longer than `SECONDS`.
+    Refuses the text if that process is killed by a signal, ends with an error, or takes longer than
+    `SECONDS`.
     """
     # -P: a module of the working directory must not stand in for one of ours.
     command = [sys.executable, "-P", "-m", "hushpoll_training.learners.lightgbm_trial"]

@@ -103,21 +103,9 @@ def check_parameters(
 ) -> dict[str, Value]:
     """Return all parameters, defaults filled in, in the order of `bounds`.
 
-    Parameters
-    ----------
-    values : mapping
-        Those that were given.
-    bounds : mapping of str to Range, Choice or Names
-        Those that there are.
-    refused : mapping of str to str
-        Reason and remedy for names that users may expect.
-    label : str
-        What people call the learner.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown name (the known ones are listed), a wrong type or a value out of bounds.
+    `refused` has reason and remedy for names that users may expect, `label` is what people call the
+    learner. Refuses an unknown name (the known ones are listed), a wrong type and a value out of
+    bounds.
     """
     for name in values:
         if name in refused:

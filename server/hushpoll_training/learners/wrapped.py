@@ -17,30 +17,21 @@ class WrappedLearner(Learner):
 
     A kind of wrapping is a subclass that an import finds; :func:`wrapping` makes the learner of a
     kind around each learner.
-
-    Attributes
-    ----------
-    base : type of Learner
-        What is fitted.
-    suffix : str
-        What its name adds to that of the learner behind.
-    addition : str
-        What its label adds.
-    effect : str
-        What its description adds.
-    own_bounds : mapping of str to Parameter
-        Parameters beside those of the learner behind.
-    own_file : str
-        The file of its models beside those of the learner behind.
     """
 
     base: ClassVar[type[Learner]]
+    """What is fitted."""
     kind: ClassVar[type[WrappedLearner]]
     suffix: ClassVar[str]
+    """What its name adds to that of the learner behind."""
     addition: ClassVar[str]
+    """What its label adds."""
     effect: ClassVar[str]
+    """What its description adds."""
     own_bounds: ClassVar[Mapping[str, Parameter]]
+    """Parameters beside those of the learner behind."""
     own_file: ClassVar[str]
+    """The file of its models beside those of the learner behind."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process makes it: its class has no place to import from."""

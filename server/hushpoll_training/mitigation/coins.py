@@ -16,12 +16,8 @@ KEY_BYTES = 16
 def row_coins(table: Table, key: bytes) -> npt.NDArray[np.float64]:
     """Return the coin of each row, f64[n] in [0, 1): a keyed hash of its features.
 
-    Parameters
-    ----------
-    table : csr_matrix or float array [n, m]
-        Rows; dense and sparse ones of the same values have the same coins.
-    key : bytes
-        Coins are uniform over the choice of the key.
+    Dense and sparse rows of the same values have the same coins, which are uniform over the choice
+    of the key.
     """
     rows = csr_matrix(table, dtype=np.float64)
     rows.sum_duplicates()

@@ -23,15 +23,10 @@ from hushpoll_training.learners.grouping import DECLARED, Grouping, Groups, cros
 
 
 def evidence_of(design: Design, learner: str, grouping: Grouping = DECLARED) -> GroupEvidence:
-    """Return the evidence of a design's rows.
+    """Return the evidence of a design's rows; refuses rows that tell nothing of an attribute.
 
     A design of records brings it. For rows in clear it is their own columns of the protected
     attribute, of which the first category is compared with the second, and of further ones.
-
-    Raises
-    ------
-    InvalidParameter
-        If the rows tell nothing of a protected attribute, or of a further one.
     """
     if design.evidence is not None:
         return design.evidence(grouping)
@@ -53,13 +48,7 @@ def evidence_of(design: Design, learner: str, grouping: Grouping = DECLARED) -> 
 
 
 def compared_places(design: Design, grouping: Grouping, protected: slice) -> tuple[slice, ...]:
-    """Return the columns of the protected attribute, and of those that it is crossed with.
-
-    Raises
-    ------
-    InvalidParameter
-        If the model has no columns of a further attribute.
-    """
+    """Return the columns of the protected attribute, and of those that it is crossed with."""
     others = {name: place for name, place in design.places.items() if place != protected}
     for name in grouping.further:
         if name not in others:
@@ -73,15 +62,7 @@ def compared_places(design: Design, grouping: Grouping, protected: slice) -> tup
 
 
 def all_labels(design: Design, evidence: GroupEvidence) -> npt.NDArray[np.int64]:
-    """Return the labels of the rows of :func:`evidence_of`: the design's, and after them `SKIPPED`.
-
-    Parameters
-    ----------
-    design : Design
-        The design of m rows.
-    evidence : GroupEvidence
-        That of these rows, and of those whose record reports that the target was skipped.
-    """
+    """Return labels of the rows of :func:`evidence_of`: the design's, after them `SKIPPED`."""
     more = len(evidence.indicators) - design.label.size
     return np.concatenate([design.label, np.full(more, SKIPPED)])
 
@@ -124,12 +105,9 @@ def at_code(table: Table, places: Sequence[slice], code: int) -> Table:
 
 
 def groups_of(table: Table, places: Sequence[slice], groups: Groups) -> npt.NDArray[np.int64]:
-    """Return the group of each row in clear, int64[n]; -1 for rows in none.
+    """Return the group of each row in clear, int64[n], -1 for rows in none; refuses records.
 
-    Raises
-    ------
-    InvalidParameter
-        If rows do not name one category, as records may.
+    Rows in clear name one category.
     """
     member = row_products([_columns(table, place) for place in places])
     if not (member.sum(axis=1) == 1).all():
@@ -145,13 +123,7 @@ def groups_of(table: Table, places: Sequence[slice], groups: Groups) -> npt.NDAr
 
 
 def saved_places(saved: Mapping[str, Any], columns: int) -> tuple[slice, ...]:
-    """Return the places of the protected columns that a rule's file names.
-
-    Raises
-    ------
-    ValueError
-        If a model of this many columns has no such places.
-    """
+    """Return the places of the protected columns that a rule's file names; refuses others."""
     places = []
     for pair in (saved["protected"], *saved.get("further", ())):
         start, stop = (int(number) for number in pair)

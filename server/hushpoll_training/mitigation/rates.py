@@ -26,22 +26,16 @@ ALWAYS = -np.inf
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRates:
-    """Estimated from n rows.
-
-    Attributes
-    ----------
-    thresholds : f64[t]
-        Ascending; the first is -inf and the last inf.
-    cells : f64[groups, 2]
-        Shares of the rows by group and label (0 negative, 1 positive), each positive.
-    above : f64[groups, 2, t]
-        Share of the rows of a group and label whose score is above a threshold: 1 for the first, 0
-        for the last, never rising in between.
-    """
+    """Rates of the predictions at thresholds, estimated from n rows."""
 
     thresholds: Array
+    """f64[t], ascending; the first is -inf and the last inf."""
     cells: Array
+    """f64[groups, 2], shares of the rows by group and label (0 negative, 1 positive), each
+    positive."""
     above: Array
+    """f64[groups, 2, t], share of the rows of a group and label whose score is above a threshold: 1
+    for the first, 0 for the last, never rising in between."""
 
     @property
     def positive(self) -> Array:
@@ -63,25 +57,11 @@ def estimate_rates(
     grid: int,
     always: float,
 ) -> ThresholdRates:
-    """Estimate the rates.
+    """Estimate the rates from the evidence of rows that the scores' model was not fitted to.
 
-    Parameters
-    ----------
-    evidence : GroupEvidence
-        That of n rows that the scores' model was not fitted to.
-    label : int64[n] of {0, 1}, or `SKIPPED`
-        As reported.
-    scores : sequence of mappings of int to f64[n]
-        See `Scores`.
-    grid : int
-        Number of thresholds, at least 1: quantiles of the scores.
-    always : float
-        A threshold that is always among them, such as that of the model itself.
-
-    Raises
-    ------
-    InvalidParameter
-        If the estimated share of a group, or of one of its labels, is not positive.
+    Labels are int64[n] of {0, 1}, or `SKIPPED`, as reported; `grid` is the number of thresholds,
+    quantiles of the scores, beside the threshold `always`. Refuses estimated shares of a group, or
+    of one of its labels, that are not positive.
     """
     own, classes = evidence.category_weights(), evidence.label_weights(label, 2)
     thresholds = _grid(scores, grid, always)

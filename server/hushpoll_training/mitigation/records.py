@@ -22,19 +22,7 @@ def evidence_of_records(
 ) -> GroupEvidence:
     """Return what the records of a survey with a protected attribute tell of their groups.
 
-    Parameters
-    ----------
-    records : Records
-        Those that report a label.
-    skipped : Records, optional
-        Those that report that the target was skipped; their rows come last.
-    grouping : Grouping
-        Which groups are compared.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`compared_attributes` and :func:`compared_groups`.
+    The rows of those that report that the target was skipped come last.
     """
     published = records.published
     target, attributes = Target.of(published), compared_attributes(published, grouping)
@@ -56,13 +44,7 @@ def evidence_of_records(
 
 
 def check_grouping(published: Published, parameters: Mapping[str, Value]) -> None:
-    """Refuse parameters of a learner that name groups which a survey does not have.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`compared_attributes` and :func:`compared_groups`; for too many groups.
-    """
+    """Refuse parameters of a learner that name groups which a survey does not have, or too many."""
     grouping = Grouping.of(parameters)
     attributes = compared_attributes(published, grouping)
     crossed(compared_groups(published, grouping), [one.k for one in attributes])
@@ -71,11 +53,8 @@ def check_grouping(published: Published, parameters: Mapping[str, Value]) -> Non
 def compared_attributes(published: Published, grouping: Grouping) -> tuple[PublishedAttribute, ...]:
     """Return the protected attribute, and those that it is crossed with.
 
-    Raises
-    ------
-    InvalidParameter
-        If there is none, or a further attribute is none of the survey, the protected one or the
-        target: a label cannot be made independent of itself.
+    Refuses the protected attribute and the target as further ones: a label cannot be made
+    independent of itself.
     """
     if published.protected is None:
         raise InvalidParameter(
@@ -100,13 +79,7 @@ def compared_attributes(published: Published, grouping: Grouping) -> tuple[Publi
 
 
 def compared_groups(published: Published, grouping: Grouping) -> tuple[Groups, ...]:
-    """Return the groups of each of :func:`compared_attributes`.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`compared_attributes`.
-    """
+    """Return the groups of each of :func:`compared_attributes`."""
     protected, *others = compared_attributes(published, grouping)
     assert published.protected is not None  # noqa: S101  (compared_attributes has refused None)
     declared = tuple(

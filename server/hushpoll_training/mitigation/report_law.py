@@ -93,18 +93,7 @@ class CrossedLaw:
     """The classes of records of several attributes, and their chances given groups of each.
 
     Attributes are perturbed independently of each other, so the chance of a class of each is the
-    product of their chances.
-
-    Parameters
-    ----------
-    laws : sequence of ReportLaw
-        The law of each attribute.
-
-    Attributes
-    ----------
-    chances : f64[groups, classes]
-        Chance of a combination of classes given one of groups; the last attribute's are the
-        fastest.
+    product of their chances: `chances`, f64[groups, classes], the last attribute's the fastest.
     """
 
     def __init__(self, laws: Sequence[ReportLaw]) -> None:
@@ -118,11 +107,6 @@ class CrossedLaw:
 
         A person whose answer in clear to one of the attributes is in no group has a class beyond
         those of `chances`.
-
-        Raises
-        ------
-        InvalidParameter
-            As :meth:`ReportLaw.classes`.
         """
         found, outside = np.zeros(len(indicators[0]), np.int64), np.zeros(len(indicators[0]), bool)
         for law, own in zip(self.laws, indicators, strict=True):

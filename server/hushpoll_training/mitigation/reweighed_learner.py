@@ -54,11 +54,8 @@ class ReweighedLearner(WrappedLearner):
     def fit(self, design: Design, options: FitOptions) -> ReweighedModel:
         """Estimate the factors, and fit the learner behind to the weights that they give.
 
-        Raises
-        ------
-        InvalidParameter
-            For labels of a single class, rows that tell no groups, or records that are too few to
-            estimate a group's share.
+        Refuses labels of a single class, rows that tell no groups, and records that are too few to
+        estimate a group's share.
         """
         design.check_classes()
         grouping = Grouping.of(self.parameters)
@@ -99,25 +96,15 @@ class ReweighedLearner(WrappedLearner):
 
 @dataclass(frozen=True)
 class ReweighedModel(Fitted):
-    """A model of reweighed rows.
-
-    Attributes
-    ----------
-    learner : ReweighedLearner
-        What made it.
-    fitted : Fitted
-        What the learner behind has fitted.
-    blank : tuple of slice
-        Columns that the model does not get.
-    weights : mapping
-        The factors, the estimated shares that they follow from, and the share of rows whose weight
-        was cut at 0; JSON.
-    """
+    """A model of reweighed rows."""
 
     learner: ReweighedLearner
     fitted: Fitted
     blank: tuple[slice, ...]
+    """Columns that the model does not get."""
     weights: JsonObject
+    """The factors, the estimated shares that they follow from, and the share of rows whose weight
+    was cut at 0; JSON."""
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return the scores of the model behind."""

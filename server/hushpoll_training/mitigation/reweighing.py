@@ -45,42 +45,24 @@ LARGEST: Final = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Reweighing:
-    """The factors w(a, y) and the shares that they follow from.
-
-    Attributes
-    ----------
-    joint : f64[groups, classes]
-        Estimated P(a, y) among the members of the groups, projected onto the simplex.
-    factors : f64[groups, classes]
-        w(a, y), at most `LARGEST`.
-    categories : f64[k, classes]
-        Estimated shares of the protected attribute's categories and classes, all rows together;
-        with a last column for no answer where the target may be skipped.
-    """
+    """The factors w(a, y) and the shares that they follow from."""
 
     joint: Array
+    """f64[groups, classes], estimated P(a, y) among the members of the groups, projected onto the
+    simplex."""
     factors: Array
+    """f64[groups, classes], w(a, y), at most `LARGEST`."""
     categories: Array
+    """f64[k, classes], estimated shares of the protected attribute's categories and classes, all
+    rows together; with a last column for no answer where the target may be skipped."""
 
     @classmethod
     def of(
         cls, evidence: GroupEvidence, label: npt.NDArray[np.int64], classes: int = 2
     ) -> Reweighing:
-        """Estimate the factors.
+        """Estimate the factors from reported labels, int64[n] in [0, classes), or `SKIPPED`.
 
-        Parameters
-        ----------
-        evidence : GroupEvidence
-            The evidence of n rows, n at least 1.
-        label : int64[n]
-            Reported labels in [0, classes), or `SKIPPED`.
-        classes : int
-            At least 2.
-
-        Raises
-        ------
-        InvalidParameter
-            If the estimated share of a group or of a class is not positive.
+        Refuses estimated shares of a group or of a class that are not positive.
         """
         own = evidence.category_weights()
         joined = own.T @ evidence.label_weights(label, classes) / label.size
@@ -101,22 +83,10 @@ class Reweighing:
     def row_weights(
         self, evidence: GroupEvidence, label: npt.NDArray[np.int64], assignment: str = "inverse"
     ) -> RowWeights:
-        """Return what each row weighs; rows of no group weigh 1.
+        """Return what each row that reports a label weighs; rows of no group weigh 1.
 
-        Parameters
-        ----------
-        evidence : GroupEvidence
-            That of the rows that the factors were estimated from, or of others of the same survey;
-            all of them report a label.
-        label : int64[n]
-            Reported labels, in [0, classes).
-        assignment : {"inverse", "posterior"}
-            See :mod:`hushpoll_training.mitigation.reweighing`.
-
-        Raises
-        ------
-        InvalidParameter
-            For another word, or if no row would weigh anything.
+        The assignment is ``inverse`` or ``posterior``; see the head of this module. Refuses rows of
+        which none would weigh anything.
         """
         if assignment not in ASSIGNMENTS:
             raise InvalidParameter(
@@ -169,15 +139,9 @@ class Reweighing:
 
 @dataclass(frozen=True, slots=True)
 class RowWeights:
-    """What rows weigh.
-
-    Attributes
-    ----------
-    weight : f64[n]
-        Not negative; 1 on average.
-    clipped : float
-        Share of the rows whose weight would have been negative and is 0.
-    """
+    """What rows weigh."""
 
     weight: Array
+    """f64[n], not negative; 1 on average."""
     clipped: float
+    """Share of the rows whose weight would have been negative and is 0."""

@@ -81,11 +81,8 @@ class ThresholdLearner(WrappedLearner):
     def fit(self, design: Design, options: FitOptions) -> ThresholdModel:
         """Fit the learner behind to a part of the rows and the thresholds to the rest.
 
-        Raises
-        ------
-        InvalidParameter
-            For labels of a single class, rows that tell no groups, columns without the protected
-            attribute, or records that are too few to estimate a group's share.
+        Refuses labels of a single class, rows that tell no groups, columns without the protected
+        attribute, and records that are too few to estimate a group's share.
         """
         design.check_classes()
         grouping = Grouping.of(self.parameters)
@@ -155,26 +152,18 @@ class ThresholdLearner(WrappedLearner):
 
 @dataclass(frozen=True)
 class ThresholdPlace:
-    """Where a rule finds a row's group, and which coins decide.
-
-    Attributes
-    ----------
-    columns : tuple of slice
-        The columns of the protected attribute, and of those that it is crossed with.
-    groups : tuple of tuples of int
-        Codes of each group, in the order of the rule's rows; see
-        :mod:`hushpoll_training.learners.grouping`.
-    cut : float
-        The model's own threshold, on which the rule's predictions are shown: one half, or what a
-        score of one half is before it is corrected for a perturbed target.
-    key : bytes
-        The key of the hash that gives each row its coin.
-    """
+    """Where a rule finds a row's group, and which coins decide."""
 
     columns: tuple[slice, ...]
+    """The columns of the protected attribute, and of those that it is crossed with."""
     groups: Groups
+    """Codes of each group, in the order of the rule's rows; see
+    :mod:`hushpoll_training.learners.grouping`."""
     cut: float
+    """The model's own threshold, on which the rule's predictions are shown: one half, or what a
+    score of one half is before it is corrected for a perturbed target."""
     key: bytes
+    """Of the hash that gives each row its coin."""
 
     def to_json(self) -> JsonMembers:
         """Return it as saved models hold it."""
@@ -189,10 +178,7 @@ class ThresholdPlace:
     def from_json(cls, saved: Mapping[str, Any], columns: int) -> ThresholdPlace:
         """Read what :meth:`to_json` wrote.
 
-        Raises
-        ------
-        ValueError
-            If a model of this many columns has no such place.
+        Refuses a place that a model of this many columns has not.
         """
         places = saved_places(saved, columns)
         groups = tuple(tuple(int(code) for code in codes) for codes in saved["groups"])
@@ -209,26 +195,16 @@ class ThresholdModel(Fitted):
 
     The coin of a row is a keyed hash of its features, so the same row always gets the same
     decision. Rows of no group are predicted by the model's own threshold.
-
-    Attributes
-    ----------
-    learner : ThresholdLearner
-        What made it.
-    fitted : Fitted
-        What the learner behind has fitted.
-    rule : ThresholdRule
-        A row of chances for each group.
-    place : ThresholdPlace
-        Where groups are found.
-    measured : tuple of Disparity
-        What the held-out rows show under the rule.
     """
 
     learner: ThresholdLearner
     fitted: Fitted
     rule: ThresholdRule
+    """A row of chances for each group."""
     place: ThresholdPlace
+    """Where groups are found."""
     measured: tuple[Disparity, ...] = ()
+    """What the held-out rows show under the rule."""
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
         """Return scores in [0, 1] that are above the cut where the prediction is positive.

@@ -41,30 +41,16 @@ _SMALLEST: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """Which chance of a positive prediction a score has, by the person's class.
-
-    Attributes
-    ----------
-    thresholds : f64[m]
-        Ascending and finite.
-    chances : f64[classes, m + 1]
-        Not falling along each row: the chance of a positive prediction for a score that is above
-        j of the thresholds.
-    """
+    """Which chance of a positive prediction a score has, by the person's class."""
 
     thresholds: Array
+    """f64[m], ascending and finite."""
     chances: Array
+    """f64[classes, m + 1], not falling along each row: the chance of a positive prediction for a
+    score that is above j of the thresholds."""
 
     def chance(self, scores: Array, classes: npt.NDArray[np.int64]) -> Array:
-        """Return the chance that each row is predicted positive, f64[n].
-
-        Parameters
-        ----------
-        scores : f64[n]
-            What the model gives each row.
-        classes : int64[n]
-            The group of each row, or its report.
-        """
+        """Return each row's chance to be predicted positive, f64[n], by its group or report."""
         above = np.searchsorted(self.thresholds, scores, side="left")
         chances: Array = self.chances[classes, above]
         return chances
@@ -77,10 +63,7 @@ class ThresholdRule:
     def from_json(cls, saved: JsonObject) -> ThresholdRule:
         """Read what :meth:`to_json` wrote.
 
-        Raises
-        ------
-        ValueError
-            If it is anything but thresholds that rise and chances that do not fall.
+        Refuses thresholds that do not rise, and chances that fall.
         """
         thresholds = np.array(saved["thresholds"], np.float64)
         chances = np.array(saved["chances"], np.float64)
@@ -109,28 +92,14 @@ def threshold_rule(
     objective: str = "accuracy",
     chances: Array | None = None,
 ) -> ThresholdRule:
-    """Return the best rule within a tolerance.
+    """Return the best rule within a tolerance, in [0, 1], by which rates of two groups may differ.
 
-    Parameters
-    ----------
-    rates : ThresholdRates
-        The rates of groups.
-    criterion : {"demographic-parity", "equal-opportunity", "equalized-odds"}
-        Whether rates of positive predictions are compared, true positive rates, or both true and
-        false positive rates.
-    tolerance : float
-        By how much the estimated rates of two groups may differ, in [0, 1].
-    objective : {"accuracy", "balanced-accuracy"}
-        What is made as large as possible. Where one class is rare, the most accurate rule within a
-        small tolerance can be a constant one; balanced accuracy counts both classes alike.
-    chances : f64[groups, classes], optional
-        Chances of the classes that the rule tells apart, given the group; by default these are the
-        groups.
-
-    Raises
-    ------
-    InvalidParameter
-        For another criterion or objective, or a tolerance outside [0, 1].
+    The criterion is ``demographic-parity`` (rates of positive predictions), ``equal-opportunity``
+    (true positive rates) or ``equalized-odds`` (both true and false positive rates). The objective
+    is ``accuracy`` or ``balanced-accuracy``: where one class is rare, the most accurate rule within
+    a small tolerance can be a constant one; balanced accuracy counts both classes alike. `chances`,
+    f64[groups, classes], are those of the classes that the rule tells apart, given the group; by
+    default these are the groups.
     """
     check_criterion(criterion, tolerance, objective)
     groups, columns = rates.cells.shape[0], rates.thresholds.size
@@ -177,30 +146,21 @@ def _shortened(thresholds: Array, chances: Array) -> ThresholdRule:
 
 @dataclass(frozen=True, slots=True)
 class Disparity:
-    """By how much a rate of a group is larger than that of another one, on the rows it was set on.
-
-    Attributes
-    ----------
-    rate : str
-        ``positive`` predictions, ``true positive`` or ``false positive`` ones.
-    groups : (int, int)
-        The group whose rate is taken off, and the other one.
-    value : float
-        Estimated, and not clipped; nan where no row tells of such people in a group.
-    standard_error : float
-        By the delta method, or that of Wilson's interval where it is larger; nan where the interval
-        has no bound.
-    lower, upper : float
-        Interval of 95 %: the set of :func:`hushpoll_analysis.auditing.sets.metric_set`, which holds
-        the truth for groups of a few people, too. Infinite where it has no bound, because the
-        records do not tell whether the group has such people.
-    """
+    """By how much a group's rate is larger than another's, on the rows that the rule was set on."""
 
     rate: str
+    """``positive`` predictions, ``true positive`` or ``false positive`` ones."""
     groups: tuple[int, int]
+    """The group whose rate is taken off, and the other one."""
     value: float
+    """Estimated, and not clipped; nan where no row tells of such people in a group."""
     standard_error: float
+    """By the delta method, or that of Wilson's interval where it is larger; nan where the interval
+    has no bound."""
     lower: float
+    """Of the interval of 95 %, the set of :func:`hushpoll_analysis.auditing.sets.metric_set`, which
+    holds the truth for groups of a few people, too. Infinite where it has no bound, because the
+    records do not tell whether the group has such people."""
     upper: float
 
     def to_json(self) -> JsonMembers:
@@ -213,13 +173,7 @@ class Disparity:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Disparity:
-        """Read what :meth:`to_json` wrote.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is anything else.
-        """
+        """Read what :meth:`to_json` wrote."""
         one, other = saved["groups"]
         numbers = (
             nothing if saved[name] is None else float(saved[name])
@@ -251,16 +205,9 @@ def disparities(
     """Return how far the rates of each two groups are apart under a rule, with intervals.
 
     Each interval holds by itself. It has the sampling of rows and the noise of their records, and
-    not the choice of the rule, which was made on the same rows.
-
-    Parameters
-    ----------
-    evidence, label, scores
-        As :func:`hushpoll_training.mitigation.rates.estimate_rates` takes them.
-    rule : ThresholdRule
-        A rule for the groups, or for the classes of `law`.
-    law : f64[groups, classes], optional
-        As `chances` of :func:`threshold_rule`.
+    not the choice of the rule, which was made on the same rows. Rows are as for
+    :func:`hushpoll_training.mitigation.rates.estimate_rates`; `law` is as `chances` of
+    :func:`threshold_rule`, for a rule of its classes.
     """
     own, classes = evidence.category_weights(), evidence.label_weights(label, 2)
     groups = len(evidence.groups)
@@ -331,13 +278,7 @@ def _gaps(moments: Moments, metric: str) -> Array:
 
 
 def check_criterion(criterion: str, tolerance: float, objective: str = "accuracy") -> None:
-    """Refuse another criterion or objective, or a tolerance outside [0, 1].
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the words or the interval.
-    """
+    """Refuse another criterion or objective, or a tolerance outside [0, 1]."""
     for field, word, words in (
         ("criterion", criterion, CRITERIA),
         ("objective", objective, OBJECTIVES),

@@ -26,29 +26,11 @@ from hushpoll_training.models.recipe import Recipe
 def fit_parquet(
     records: ParquetRecords, recipe: Recipe, options: FitOptions, *, client: Any
 ) -> Model:
-    """Fit to collected records on a cluster.
+    """Fit to collected records, in files that every worker can read, on a cluster.
 
-    Parameters
-    ----------
-    records : ParquetRecords
-        In files that every worker can read.
-    recipe : Recipe
-        Learner and encoding; priors are those of one machine, exactly.
-    options : FitOptions
-        The seed. Each worker uses the threads that it was started with.
-    client : distributed.Client
-        A client of the cluster. Its workers may connect to each other on ports that they choose,
-        unencrypted: keep them in a network of their own.
-
-    Raises
-    ------
-    InvalidParameter
-        For a learner that does not train on a cluster, a target that gives no labels, rows of a
-        single class, or workers of other versions.
-    MalformedRecord
-        If a record is malformed.
-    OSError
-        If a worker cannot read a file.
+    Priors are those of one machine, exactly; each worker uses the threads that it was started with.
+    The client is a ``distributed.Client``. The workers may connect to each other on ports that they
+    choose, unencrypted: keep them in a network of their own.
     """
     import dask
 

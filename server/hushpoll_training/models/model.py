@@ -114,17 +114,7 @@ def design(
 def records_design(features: Features, records: Records, table: Table | None = None) -> Design:
     """Return what a learner is fitted to of collected records: those that report a label.
 
-    Parameters
-    ----------
-    records : Records
-        All of them, with those that report no label.
-    table : csr_matrix or array [n, columns of `features`], optional
-        The same records, encoded; by default those with a label are encoded.
-
-    Raises
-    ------
-    InvalidParameter
-        If the target gives no labels.
+    The table has the same records, encoded; by default those with a label are encoded.
     """
     label, answered = reported_labels(records)
     kept, skipped = records, None
@@ -189,13 +179,7 @@ def fit_records(
 def reported_labels(
     records: Records,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return the labels that records report, int64[n] (1 positive), and which have one, bool[n].
-
-    Raises
-    ------
-    InvalidParameter
-        If the target gives no labels.
-    """
+    """Return the labels that records report, int64[n] (1 positive), and which have one, bool[n]."""
     target = Target.of(records.published)
     # Target.of admits only reports of exactly one category, whose indicator is one-hot
     of_answers = numbers(records.answering([target.name]), [target.name]).argmax(axis=1)
@@ -223,13 +207,7 @@ def take(codes: Codes, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64
 
 
 def count_rows(codes: Codes) -> int:
-    """Return the number of rows.
-
-    Raises
-    ------
-    InvalidParameter
-        If the columns differ in length, or there is none.
-    """
+    """Return the number of rows; refuses columns that differ in length, and none."""
     lengths = {len(values) for values in codes.values()}
     if len(lengths) != 1:
         raise InvalidParameter(

@@ -29,13 +29,7 @@ MITIGATED: Final = (
 
 
 def model_card(record: RunRecord) -> dict[str, Any]:
-    """Return the card of a run, as JSON.
-
-    Parameters
-    ----------
-    record : mapping
-        As :func:`hushpoll_training.runs.record.run_record` describes a run.
-    """
+    """Return the card of a run, as JSON."""
     manifest, target, survey = record["manifest"], record["target"], record["survey"]
     return {
         "format": FORMAT,

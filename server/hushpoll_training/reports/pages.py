@@ -1,22 +1,24 @@
 """Reports as HTML pages: no script, nothing loaded, readable without colours.
 
-The texts are in the templates.
+The texts are in the templates. Estimates with their intervals are drawn on one scale, a row per
+label.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hushpoll_analysis.html import style_sheet
+from hushpoll_analysis.html import TEMPLATES, style_sheet
 from hushpoll_shared.group_metrics import METRICS, RATES, UTILITY_LABELS
 from hushpoll_training.evaluation.documents import ReportDocument
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
-from hushpoll_training.reports.forest import Forest, Mark, forest
 
 _MODELS: Final = {"ldp": "this model", "baseline": "NonDP"}
 _LABELS: Final = {**UTILITY_LABELS, "roc_auc": "ROC AUC of the scores"}
@@ -98,24 +100,14 @@ def _comparisons_drawing(metric: str, reports: Sequence[ReportDocument]) -> Fore
 
 
 def render(template: str, title: str, **values: Any) -> str:
-    """Return a report as HTML; values are escaped.
-
-    Parameters
-    ----------
-    template : str
-        A file of ``templates`` that extends ``report.html``.
-    title : str
-        The page's title.
-    values
-        The variables of the template.
-    """
+    """Return a template that extends ``report.html`` as HTML; values are escaped."""
     return _templates().get_template(template).render(title=title, **values)
 
 
 @cache
 def _templates() -> Environment:
     templates = Environment(
-        loader=PackageLoader(__package__),
+        loader=ChoiceLoader([PackageLoader(__package__), FileSystemLoader(TEMPLATES)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -125,3 +117,108 @@ def _templates() -> Environment:
     templates.globals["style_sheet"] = Markup(style_sheet())  # noqa: S704  # our own file
     templates.filters["thousands"] = "{:,}".format
     return templates
+
+
+_WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 760, 250, 30, 26, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One estimate, finite."""
+
+    label: str
+    """What its row is called; marks that follow each other with one label share the row."""
+    kind: str
+    """``ldp``, a filled circle, or ``baseline``, a square."""
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a mark is drawn, in pixels."""
+
+    kind: str
+    x: float
+    low: float
+    high: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The marks of one label."""
+
+    label: str
+    y: float
+    marks: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """What the template ``parts.html`` draws, in pixels."""
+
+    title: str
+    """Read aloud in place of the drawing, and followed by a table of the numbers."""
+    ticks: tuple[tuple[float, str], ...]
+    """Place and number of each line of the scale."""
+    fair: float | None
+    """Place of the dashed line."""
+    rows: tuple[Row, ...]
+    """From the top."""
+    height: float
+    """Of the drawing."""
+    bottom: float
+    """Of its scale."""
+    width: float = _WIDTH
+    """Of every drawing, as `left` and `top`."""
+    left: float = _LEFT - 12
+    top: float = _TOP
+
+
+def forest(title: str, marks: Sequence[Mark], *, fair: float | None = None) -> Forest | None:
+    """Lay out marks on one scale, with a dashed line at `fair`; None if there is no mark."""
+    if not marks:
+        return None
+    ends = [value for mark in marks for value in (mark.lower, mark.upper)]
+    ends += [] if fair is None else [fair]
+    step = _step(max(ends) - min(ends))
+    low = math.floor(min(ends) / step) * step
+    high = max(math.ceil(max(ends) / step) * step, low + step)
+
+    def x(value: float) -> float:
+        return round(_LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - _RIGHT), 1)
+
+    rows = []
+    for at, label in enumerate(dict.fromkeys(mark.label for mark in marks)):
+        own = [mark for mark in marks if mark.label == label]
+        middle = _TOP + _ROW * (at + 0.5)
+        places = (
+            Place(
+                mark.kind,
+                x(mark.value),
+                x(mark.lower),
+                x(mark.upper),
+                middle + (number - (len(own) - 1) / 2) * 9,
+            )
+            for number, mark in enumerate(own)
+        )
+        rows.append(Row(label, middle, tuple(places)))
+    bottom = _TOP + _ROW * len(rows)
+    numbers = [low + number * step for number in range(round((high - low) / step) + 1)]
+    return Forest(
+        title,
+        tuple((x(number), f"{round(number, 6):g}") for number in numbers),
+        None if fair is None else x(fair),
+        tuple(rows),
+        bottom + 24,
+        bottom,
+    )
+
+
+def _step(width: float) -> float:
+    """Return a step of 1, 2 or 5 times a power of ten, that gives four to ten of them."""
+    rough = max(width, 1e-3) / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)

@@ -17,21 +17,14 @@ NOBODY: Final = "nobody"
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """One thing that a training reads.
-
-    Attributes
-    ----------
-    what : str
-        Whose answers, and which.
-    from_whom : str
-        Who learns at most what epsilon allows: `EVERYBODY`, `READERS`, or `NOBODY`.
-    how : str
-        By what, with epsilon; or who reads the answers.
-    """
+    """One thing that a training reads."""
 
     what: str
+    """Whose answers, and which."""
     from_whom: str
+    """Who learns at most what epsilon allows: `EVERYBODY`, `READERS`, or `NOBODY`."""
     how: str
+    """By what, with epsilon; or who reads the answers."""
 
     def to_json(self) -> dict[str, str]:
         """Return it as a model card holds it."""
@@ -49,13 +42,7 @@ def _called(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def protections(record: RunRecord) -> list[Protection]:
-    """Return what a run protects from whom.
-
-    Parameters
-    ----------
-    record : mapping
-        As :func:`hushpoll_training.runs.record.run_record` describes a run.
-    """
+    """Return what a run protects from whom."""
     rows, claim = record["rows"], record.get("privacy", PrivacyClaim().to_json())
     attributes = record["manifest"]["attributes"]
     called = _called(record["manifest"])

@@ -39,10 +39,7 @@ _LEVELS: Final = columns(
 def reports_table(document: ReportsDocument) -> ResultTable:
     """Return fairness reports on rows in clear as one table, with a row for each number.
 
-    Parameters
-    ----------
-    document : mapping
-        As ``hushpoll fairness predictions --json`` gives it.
+    The document is that of ``hushpoll fairness predictions --json``.
     """
     reports = document["reports"]
     first = reports[0]
@@ -100,10 +97,7 @@ def _number(number: NumberDocument) -> dict[str, object]:
 def certificate_table(document: Mapping[str, Any]) -> ResultTable:
     """Return a certificate of a private model as a table, with a row for each level of a notion.
 
-    Parameters
-    ----------
-    document : mapping
-        As ``hushpoll fairness certificate --json`` gives it.
+    The document is that of ``hushpoll fairness certificate --json``.
     """
     names = ("of", "attribute", "rows", "confidence", "bound", "distance", "publishing")
     about = {name: document[name] for name in names}

@@ -71,15 +71,9 @@ def metrics_table(
 ) -> str:
     """Lay out metrics, one column per model, and say below why any is undefined or has no interval.
 
-    Parameters
-    ----------
-    columns : mapping of str to mapping
-        By heading: per metric a number, or ``{"undefined": reason}``.
-    intervals : mapping of str to mapping, optional
-        Per metric, for a last column: ``lower`` and ``upper``, which is None without a bound, or
-        the ``reason`` why there is none.
-    heading : str
-        What stands above that column.
+    A metric is a number, or ``{"undefined": reason}``; an interval, in a last column with this
+    heading, has ``lower`` and ``upper``, which is None without a bound, or the ``reason`` why there
+    is none.
     """
     reasons: dict[str, int] = {}
     table = Table()

@@ -27,13 +27,7 @@ from hushpoll_training.models.recipe import Recipe
 
 
 class Stopwatch:
-    """Seconds between laps.
-
-    Attributes
-    ----------
-    laps : dict of str to float
-        Seconds that each named step took.
-    """
+    """Seconds between laps, by the name of each step."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
@@ -152,10 +146,7 @@ def split_rows(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return row numbers to train and to test on: shuffled, stratified on the target.
 
-    Raises
-    ------
-    InvalidParameter
-        For a seed or a test size out of bounds, or a category of the target with a single row.
+    Refuses a category of the target with a single row.
     """
     check_seed(seed)
     if not 0 < test_size < 1:

@@ -104,20 +104,8 @@ def uncertainty(
 ) -> dict[str, object]:
     """Return ``intervals`` and ``fairness`` of both models; null where nothing was measured.
 
-    Parameters
-    ----------
-    run : TrainingRun
-        The run of a training.
-    groupings : sequence of sequences of str
-        Further attributes whose categories, crossed, make the groups of a report each; the
-        manifest's two groups are always reported.
-    confidence : float
-        Level of the intervals, in (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        For a name that is no attribute of the survey.
+    Groupings are further attributes whose categories, crossed, make the groups of a report each;
+    the manifest's two groups are always reported.
     """
     models = {"ldp": run.ldp, "baseline": run.baseline}
     return {

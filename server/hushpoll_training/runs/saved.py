@@ -43,12 +43,7 @@ def _model_files() -> frozenset[str]:
 def check_directory(directory: Path, *, overwrite: bool = False) -> None:
     """Refuse a directory that a model must not be saved in; to be called before hours of training.
 
-    Raises
-    ------
-    InvalidParameter
-        If it holds a model and `overwrite` is false, or anything else.
-    OSError
-        If it is no directory, or cannot be made.
+    It may hold a model alone, if `overwrite` is true, or nothing.
     """
     directory.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in directory.iterdir()}
@@ -125,15 +120,7 @@ def save_model(
 
 
 def read_run(directory: Path) -> RunRecord:
-    """Read the record of the run that a model was saved with.
-
-    Raises
-    ------
-    InvalidParameter
-        If the directory holds no such record.
-    OSError
-        If it cannot be read.
-    """
+    """Read the record of the run that a model was saved with."""
     path = directory / RUN
     run = _parsed(path)
     if not isinstance(run, dict) or run.get("kind") != "training run":

@@ -133,23 +133,8 @@ def measure_collected(
 ) -> TrainingRun:
     """Fit by a function of the caller, and measure like :func:`train_collected`.
 
-    Parameters
-    ----------
-    records : int
-        Records that are fitted to, at least 1.
-    fit : callable
-        Fits to them; called once, after what can be refused beforehand was.
-    learner : Learner
-        What fits the baseline.
-    options, panel, baseline
-        See :func:`train_collected`.
-    settings : mapping of str to float, optional
-        What else the run depends on.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`train_collected`, or as `fit`.
+    `fit` is called once, after what can be refused beforehand was; `records` is how many it fits
+    to. The learner fits the baseline; `settings` are what else the run depends on.
     """
     # mistakes of the caller are refused before minutes are spent on fitting
     Target.of(published)

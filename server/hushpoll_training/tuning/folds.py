@@ -1,14 +1,15 @@
-"""Folds of the training rows, on which a choice of parameters is scored; never the test rows.
+"""Folds of rows or records, on which a choice of parameters is scored; never the test rows.
 
 The paper's code tunes on the rows that its results are tested on, which makes those results better
 than they are. Here the test rows are cut away first, by the same seed as an experiment's, and the
-rest is cut into folds.
+rest is cut into folds. A search on collected records alone is scored by accuracy on records that no
+fit has seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,10 @@ from hushpoll_analysis.records.records import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
+from hushpoll_training.audits.dealing import in_order
+from hushpoll_training.audits.records_accuracy import folds_of, predicted_fold
 from hushpoll_training.data.target import Target
+from hushpoll_training.encodings.encoding import Encoding
 from hushpoll_training.evaluation.evaluation import FOLDS, evaluate
 from hushpoll_training.evaluation.metrics import UTILITY
 from hushpoll_training.learners.learner import FitOptions
@@ -33,38 +37,24 @@ SCORES: Final = UTILITY
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Training rows in folds.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    codes : mapping of str to int64[n]
-        The training rows in clear.
-    records : Records or None
-        The same rows randomised, to fit to; None to fit to those in clear.
-    folds : tuple of (int64[a], int64[b])
-        Rows to fit to, and to score on.
-    score : str
-        One of `SCORES`.
-    seed : int
-        What the split, the noise, the folds and the learner draw by.
-    """
+    """Training rows in folds."""
 
     published: Published
     codes: Codes
+    """The training rows in clear."""
     records: Records | None
+    """The same rows randomised, to fit to; None to fit to those in clear."""
     folds: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
+    """Rows to fit to, and to score on."""
     score: str
+    """One of `SCORES`."""
     seed: int
+    """What the split, the noise, the folds and the learner draw by."""
 
     def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
         """Yield the score on each fold of models that were fitted to the others.
 
-        Raises
-        ------
-        InvalidParameter
-            For training rows of a single class, or a learner that is private itself.
+        Refuses a learner that is private itself.
         """
         recipe.refuse_repeated_fits("a search")
         options = FitOptions(self.seed, threads)
@@ -90,26 +80,10 @@ def make_problem(
 ) -> Problem:
     """Cut the test rows away, and the rest into folds that are stratified on the target.
 
-    Parameters
-    ----------
-    codes : mapping of str to int64[n]
-        All rows in clear. Of those to test on, the target alone is looked at, by the split.
-    seed : int
-        As an experiment's: the same rows are cut away.
-    score : str
-        One of `SCORES`.
-    folds : int
-        At least 2.
-    test_size : float
-        In (0, 1).
-    perturbed : bool
-        Whether to fit to randomised rows, as training on a collection would; scores are on rows in
-        clear either way.
-
-    Raises
-    ------
-    InvalidParameter
-        For a bad argument, or a class with fewer rows than there are folds.
+    Of the rows to test on, the target alone is looked at, by the split; with an experiment's seed,
+    the same rows are cut away. `perturbed` rows are fitted to as training on a collection would;
+    scores are on rows in clear either way. Refuses a class with fewer rows than there are folds, at
+    least 2.
     """
     if score not in SCORES:
         raise InvalidParameter(
@@ -144,3 +118,34 @@ def make_problem(
         score,
         seed,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsProblem:
+    """Collected records in folds; see :mod:`hushpoll_training.audits.records_accuracy`."""
+
+    records: Records
+    """Of a survey with a target that gives labels."""
+    encoding: Encoding
+    folds: tuple[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]], ...]
+    """Records to fit to, and to score on, bool[n] each."""
+    seed: int
+    """What the folds and the learner draw by."""
+
+    @classmethod
+    def of(cls, records: Records, encoding: Encoding, *, folds: int, seed: int) -> RecordsProblem:
+        """Deal records into folds, [2, n] of them; see :mod:`hushpoll_training.audits.dealing`."""
+        parts = tuple(folds_of(len(records), folds))
+        return cls(in_order(records, seed), encoding, parts, seed)
+
+    def scores(self, recipe: Recipe, *, threads: int = 1) -> Iterator[float]:
+        """Yield the estimated accuracy on each fold of models that were fitted to the others.
+
+        Refuses records that do not tell who answered a target that may be skipped, and a learner
+        that is private itself.
+        """
+        recipe.refuse_repeated_fits("a search")
+        chosen = replace(recipe, encoding=self.encoding)
+        for inside, outside in self.folds:
+            options = FitOptions(self.seed, threads)
+            yield predicted_fold(self.records, inside, outside, chosen, options).value()

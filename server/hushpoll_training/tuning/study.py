@@ -45,25 +45,18 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result of a search.
-
-    Attributes
-    ----------
-    parameters : mapping
-        Those of the best trial.
-    score : float
-        Its mean over the folds.
-    trials, pruned : int
-        Finished trials, and those of them that were given up.
-    resumed : int
-        Trials that an earlier run has finished.
-    """
+    """The result of a search."""
 
     parameters: Mapping[str, int | float]
+    """Those of the best trial."""
     score: float
+    """Its mean over the folds."""
     trials: int
+    """Finished trials."""
     pruned: int
+    """Those of them that were given up."""
     resumed: int
+    """Trials that an earlier run has finished."""
 
 
 def tune(
@@ -77,33 +70,12 @@ def tune(
     space: Mapping[str, Span] | None = None,
     on_trial: Callable[[int], None] | None = None,
 ) -> Tuned:
-    """Search until `trials` are finished, those of earlier runs included.
+    """Search until `trials` are finished, those of earlier runs included; needs Optuna.
 
-    Parameters
-    ----------
-    problem : Scorer
-        What to score on, such as a Problem.
-    storage : Path
-        SQLite file of the study, new or of the same settings.
-    settings : mapping
-        What the scores depend on, JSON; kept with the study.
-    trials : int
-        At least 1.
-    threads : int
-        For each fit.
-    learner : str
-        One of :data:`hushpoll_training.learner_registry.LEARNERS`.
-    space : mapping of str to Span, optional
-        What to search; the learner's own space by default.
-    on_trial : callable, optional
-        Called with the number of finished trials, at first and after each.
-
-    Raises
-    ------
-    InvalidParameter
-        If the study is of other settings (each difference is named), or for a bad argument.
-    MissingExtra
-        Without Optuna.
+    The storage is an SQLite file of the study, new or of the same settings: what the scores depend
+    on, kept with the study; refuses others, and names each difference. The space is the learner's
+    own by default. `on_trial` is called with the number of finished trials, at first and after
+    each.
     """
     if trials < 1:
         raise InvalidParameter(f"trials is {trials}; it must be at least 1", field="trials")

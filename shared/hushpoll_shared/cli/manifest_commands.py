@@ -105,17 +105,8 @@ def _checked(path: Path) -> tuple[object, tuple[ManifestProblem, ...]]:
 def with_lines(path: Path, problems: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the problems of a manifest with their ``line`` in its file, in the file's order.
 
-    Parameters
-    ----------
-    path : Path
-        The manifest, .json or .yaml.
-    problems : sequence of mapping
-        Each has the ``field``, ``message`` and, of a question, ``position`` of a `ManifestProblem`.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If they are none, which a server's may be.
+    Each has ``field``, ``message`` and, of a question, ``position``; a server's may be something
+    else, which raises KeyError, TypeError or ValueError.
     """
     # only a manifest with a fault pays for reading its file a second time
     from hushpoll_shared.drafts.manifest_lines import line_of, lines_of

@@ -1,16 +1,22 @@
-"""Files that a command writes (extra ``cli``): ``--out``, replaced only once all is written."""
+"""Files that a command writes (extra ``cli``): ``--out``, replaced only once all is written.
+
+A command that shows a table writes it as CSV, XLSX or JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.tables.result_table import ResultTable
+from hushpoll_shared.tables.table_files import format_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -20,14 +26,7 @@ def out_option(
 ) -> Callable[[_Command], _Command]:
     """Return what adds ``--out``, a file in a folder that exists; see :func:`replacing`.
 
-    Parameters
-    ----------
-    help_text : str
-        What the option's help says.
-    required : bool
-        Whether it must be given.
-    check : callable, optional
-        Called with the path before the command runs; it raises where the path will not do.
+    `check` is called with the path before the command runs, and raises where the path will not do.
     """
 
     def checked(_ctx: click.Context, _option: click.Parameter, out: Path | None) -> Path | None:
@@ -60,3 +59,36 @@ def replacing(out: Path) -> Iterator[BinaryIO]:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+
+
+def is_json(out: Path) -> bool:
+    """Return whether a file's ending names the JSON form."""
+    return out.suffix.lower() == ".json"
+
+
+def _check_ending(out: Path) -> None:
+    if not is_json(out):
+        format_of(out, others=("json",))
+
+
+table_out_option: Final = out_option(
+    "Write the table into this file as well; its ending says how: .csv, .xlsx, or .json.",
+    check=_check_ending,
+)
+"""Adds ``--out``; refuses another ending before the command runs."""
+
+
+def table_bytes(
+    document: Mapping[str, object], table: Callable[[], ResultTable], out: Path
+) -> bytes:
+    """Return the file that a result becomes by its ending: ``.json``, or ``.csv`` and ``.xlsx``."""
+    if is_json(out):
+        return json.dumps(document, indent=2, ensure_ascii=False).encode()
+    return format_of(out).encode(table())
+
+
+def save_table(document: Mapping[str, object], table: Callable[[], ResultTable], out: Path) -> None:
+    """Write a result into a file, which is replaced once all is written; see `table_bytes`."""
+    content = table_bytes(document, table, out)
+    with replacing(out) as file:
+        file.write(content)

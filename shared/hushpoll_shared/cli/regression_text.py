@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines
 from hushpoll_shared.cli.terminal import COLUMNS, rendered
-from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import (
+    decimals_of,
+    p_value_text,
+    ratio_texts,
+    with_decimals,
+)
 from hushpoll_shared.tables.regressions import references_of, shown_coefficient
 
 if TYPE_CHECKING:
@@ -18,10 +23,7 @@ Document = Mapping[str, Any]
 
 
 def regression_text(document: Document, questions: Questions = NO_QUESTIONS) -> str:
-    """Return a regression, as ``--json`` gives it, as text of at most 80 columns.
-
-    What was found stands first, unless something is too noisy to tell.
-    """
+    """Return a regression, as ``--json`` gives it, in 80 columns; what it found stands first."""
     rows = f"{document['n']:,} rows"
     if document["dropped"]:
         rows += f"; {document['dropped']:,} were left out, since a value of them is missing"

@@ -14,14 +14,15 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from hushpoll_shared.cli.estimates_text import estimates_and_shape
-from hushpoll_shared.cli.fairness_text import fairness_text
-from hushpoll_shared.cli.joint_table_text import joint_table_text
-from hushpoll_shared.cli.out_file import replacing
+from hushpoll_shared.cli.out_file import replacing, table_bytes, table_out_option
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, TextOf, text_of_query
-from hushpoll_shared.cli.table_out import table_bytes, table_out_option
+from hushpoll_shared.cli.statistic_texts import (
+    estimates_and_shape,
+    fairness_text,
+    joint_table_text,
+    tidy_text,
+)
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
-from hushpoll_shared.cli.tidy_text import tidy_text
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.jobs.analyses import Table
 from hushpoll_shared.queries.estimates import Estimates
@@ -39,21 +40,14 @@ _CONFIDENCE: Final = option_of(Table, "confidence", "Confidence of the intervals
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One statistic.
-
-    Attributes
-    ----------
-    table : str
-        As :func:`hushpoll_shared.statistic_tables.table_of` takes it.
-    text : callable
-        From the JSON form, and what is asked by each attribute, to lines of text.
-    parameters : tuple of callable
-        What adds its arguments and options to a command, in the order of its help.
-    """
+    """One statistic."""
 
     table: str
+    """As :func:`hushpoll_shared.statistic_tables.table_of` takes it."""
     text: TextOf
+    """From the JSON form, and what is asked by each attribute, to lines of text."""
     parameters: tuple[Option, ...] = ()
+    """What adds its arguments and options to a command, in the order of its help."""
 
     def options(self, command: _Command) -> _Command:
         """Add arguments and options of the statistic to a command, and ``--out``."""
@@ -72,28 +66,10 @@ class Statistic:
         text: Callable[[Mapping[str, Any]], str] | None = None,
         questions: Callable[[], Questions] = lambda: NO_QUESTIONS,
     ) -> None:
-        """Print a result, and write its table into `out` where there is one.
+        """Print a result, and write its table into `out` where there is one; refuses another form.
 
-        Parameters
-        ----------
-        answer : mapping
-            The JSON form, of a server or of this machine.
-        out : Path or None
-            Ends in ``.csv`` or ``.xlsx``; see :func:`format_of`. ``.json`` is the JSON form.
-        as_json : bool
-            Whether to print JSON instead of text.
-        guarantee : callable, optional
-            Gives more lines for the sheet of methods; called only if there is one.
-        text : callable, optional
-            Makes the lines to print, in place of the statistic's own, where a part of them has been
-            printed; nothing is printed if there are none.
-        questions : callable, optional
-            Gives what is asked by each attribute, by its name; called for text alone.
-
-        Raises
-        ------
-        TransportError
-            The answer does not have the statistic's form.
+        `guarantee` gives more lines for the sheet of methods; `text` makes the lines to print, if
+        any, where a part of the statistic's own has been printed.
         """
         if as_json or out is not None or text is not None:
             # An answer of another form must not replace the user's file.

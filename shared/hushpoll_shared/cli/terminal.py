@@ -37,6 +37,7 @@ NETWORK: Final = 4
 COLUMNS: Final = 80
 """Most that a line of a result takes. It is what every terminal has, and the same in a pipe."""
 
+_LONGEST_SENTENCE: Final = 1000
 _LABEL: Final = 14
 """Columns that a text which is wrapped gets at least; with fewer it is hard to read."""
 
@@ -61,10 +62,7 @@ _REMEDIES: Final = {
 
 
 def exit_code(error: HushpollError | OSError) -> int:
-    """Return the exit code that an error ends a command with.
-
-    A `TransportError` without an answer, or worth a retry, gives 4; an answer that refuses gives 1.
-    """
+    """Return the exit code of an error: 4 if no answer came or a retry is worth it, else 1."""
     if isinstance(error, MissingExtra):
         return MISSING_EXTRA
     if isinstance(error, TransportError):
@@ -82,11 +80,7 @@ def describe(error: HushpollError | OSError) -> str:
 
 
 def fail(error: HushpollError | OSError) -> NoReturn:
-    """Say what went wrong on standard error, and end the command.
-
-    That is one line, or with ``--json`` a document: the kind of error, its message, the field that
-    it names, and the exit code.
-    """
+    """Say on standard error what went wrong, as a line or with ``--json`` a document, and exit."""
     context = click.get_current_context(silent=True)
     as_json = context is not None and context.params.get("as_json", False)
     say_error(describe(error), error, exit_code(error), as_json=as_json)
@@ -94,19 +88,7 @@ def fail(error: HushpollError | OSError) -> NoReturn:
 
 
 def say_error(message: str, error: Exception, code: int, *, as_json: bool) -> None:
-    """Write an error on standard error: a line, or a JSON document.
-
-    Parameters
-    ----------
-    message : str
-        The error in one line.
-    error : Exception
-        What was raised; its class is the kind of error.
-    code : int
-        The exit code that follows.
-    as_json : bool
-        Whether the command was called with ``--json``.
-    """
+    """Write an error on standard error: a line, or a JSON document with its class and exit code."""
     if not as_json:
         click.echo(f"Error: {message}", err=True)
         return
@@ -144,10 +126,7 @@ def json_option(command: _Command) -> _Command:
 
 
 def json_text(document: object) -> str:
-    """Return a document as JSON that is safe in a terminal and holds the same texts.
-
-    Characters that :func:`hushpoll_shared.spelling.text.printable` would replace are escaped.
-    """
+    """Return a document as JSON with the characters escaped that a terminal should not get."""
     as_ascii = not takes_all(sys.stdout)
     text = json.dumps(document, indent=2, ensure_ascii=as_ascii, allow_nan=False)
     if text.isascii():
@@ -156,13 +135,7 @@ def json_text(document: object) -> str:
 
 
 def agreed(question: str) -> None:
-    """Ask a question on standard error; end the command, with code 1, unless the answer is yes.
-
-    Raises
-    ------
-    InvalidParameter
-        If nobody is there to answer.
-    """
+    """Ask a question on standard error; end the command, with code 1, unless the answer is yes."""
     try:
         yes = click.confirm(question, err=True)
     except click.Abort:
@@ -178,19 +151,10 @@ def agreed(question: str) -> None:
 
 
 def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> None:
-    """Print a result on standard output, as JSON or as text, without what would move a cursor.
+    """Print a result as JSON or as text without what would move a cursor; refuses nan, infinity.
 
     A text that a server wrote can still hold lines of its own: such results go to
     :func:`emit_answer`.
-
-    Parameters
-    ----------
-    document : object
-        The result as JSON; nan and infinity are refused, for they are no JSON.
-    text : str or callable
-        The result in words, or what makes it.
-    as_json : bool
-        Which of the two to print.
     """
     if as_json:
         click.echo(json_text(document))
@@ -199,22 +163,7 @@ def emit(document: object, text: str | Callable[[], str], *, as_json: bool) -> N
 
 
 def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) -> None:
-    """Print what a server answered.
-
-    Parameters
-    ----------
-    document : object
-        The answer, JSON.
-    text : callable
-        Makes text of the answer, of which every string is printable and has no line breaks.
-    as_json : bool
-        Whether to print the answer itself instead.
-
-    Raises
-    ------
-    TransportError
-        The answer does not have the form that `text` needs.
-    """
+    """Print a server's answer as JSON, or as text of printable strings; refuses another form."""
     if as_json:
         click.echo(usable(lambda: json_text(document)))
     else:
@@ -222,24 +171,12 @@ def emit_answer(document: object, text: Callable[[Any], str], *, as_json: bool) 
 
 
 def check_answer(document: object, text: Callable[[Any], str]) -> str:
-    """Return the text of a server's answer, JSON, as :func:`emit_answer` prints it.
-
-    Raises
-    ------
-    TransportError
-        The answer does not have the form that `text` needs.
-    """
+    """Return a server's answer as the text of :func:`emit_answer`; refuses another form."""
     return usable(lambda: printable_lines(text(made_printable(document))))
 
 
 def usable(words: Callable[[], _Result]) -> _Result:
-    """Return what is made of a server's answer.
-
-    Raises
-    ------
-    TransportError
-        The answer does not have the form that `words` needs.
-    """
+    """Return what `words` makes of a server's answer; a `TransportError` if it has another form."""
     try:
         return words()
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
@@ -254,13 +191,8 @@ def rendered(*parts: Table | str) -> str:
     """Return tables and texts as lines of at most 80 columns, without colours or markup.
 
     Nothing is cut off. Texts are wrapped, numbers are not: a table whose numbers do not fit side by
-    side becomes several, one below the other, each with the labels of its rows.
-
-    Parameters
-    ----------
-    *parts : Table or str
-        Cells are strings. Columns that name a row come first; numbers begin at the first column
-        that is not to be wrapped (`no_wrap`).
+    side becomes several, one below the other, each with the labels of its rows. Numbers begin at
+    the first column that is `no_wrap`.
     """
     from rich.console import Console
     from rich.table import Table
@@ -327,22 +259,7 @@ def _part(table: Table, places: list[int], *, rows: int | None = None) -> Table:
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error while a long piece of work runs.
-
-    It shows the rate and the time left. Nothing is drawn where standard error is no terminal.
-
-    Parameters
-    ----------
-    description : str
-        The work, in words.
-    total : int or None
-        Number of steps, or None where it is not known.
-
-    Yields
-    ------
-    callable
-        Call it with the number of steps just done.
-    """
+    """Show a bar, rate and time left on standard error; yields what takes the steps just done."""
     # Only long commands pay for importing it.
     from rich.console import Console
     from rich.progress import (
@@ -378,20 +295,7 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
 
 @contextmanager
 def waiting(description: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is being worked on, by a server or here, and for how long.
-
-    Nothing is drawn where standard error is no terminal.
-
-    Parameters
-    ----------
-    description : str
-        The work, in words.
-
-    Yields
-    ------
-    callable
-        Call it with the state that the work is in.
-    """
+    """Show on a terminal's standard error a work's state and time; yields what takes the state."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -407,3 +311,17 @@ def waiting(description: str) -> Iterator[Callable[[str], None]]:
     ) as line:
         task = line.add_task(description, total=None, state="")
         yield lambda state: line.update(task, state=printable(state))
+
+
+class CommandGroup(click.Group):
+    """A group that cuts no summary off: click's own ends each at the width of a line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its first sentence, over as many lines as it takes."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                rows.append((name, command.get_short_help_str(_LONGEST_SENTENCE)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

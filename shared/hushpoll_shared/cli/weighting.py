@@ -14,9 +14,8 @@ from hushpoll_shared.cli.terminal import rendered
 from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
-from hushpoll_shared.reading.documents import read_document
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import named, read_document
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
@@ -29,25 +28,7 @@ MOST_BYTES: Final = 1 << 22
 def read_design(
     path: Path | None, cell_weights: Path | None = None, published: Published | None = None
 ) -> JsonMembers:
-    """Return the design that a file has; without a file an empty one.
-
-    Parameters
-    ----------
-    path : Path or None
-        The design's file.
-    cell_weights : Path, optional
-        A table of its weights; see :func:`read_cell_weights`.
-    published : Published, optional
-        The survey, where it is at hand.
-
-    Raises
-    ------
-    InvalidParameter
-        If a file has another ending, is not JSON or YAML, or CSV, or is no object; or if the design
-        has weights already.
-    OSError
-        If one cannot be read.
-    """
+    """Return a file's design, empty without a file; refuses weights in both files."""
     design = {} if path is None else _read(path)
     if cell_weights is not None:
         if design.get("weights") is not None:
@@ -61,18 +42,10 @@ def read_design(
 
 
 def read_cell_weights(path: Path, published: Published | None = None) -> dict[str, Any]:
-    """Read weights of the cells of attributes in clear, as a design has them.
+    """Read weights of the cells of attributes in clear from a CSV of at most 4 MiB.
 
-    The first row of the CSV names the attributes, and last the column of weights, whatever its
-    name. Each other row is a cell. A survey that is at hand says which categories there are.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is larger than 4 MiB, is no table that :func:`~.table_reader.open_table` reads,
-        has a single column, a row without a number, a cell twice or one that there is not.
-    OSError
-        If it cannot be read.
+    The first row names the attributes, and last the column of weights, whatever its name. Each
+    other row is a cell, once. A survey that is at hand says which categories there are.
     """
     size = path.stat().st_size
     if size > MOST_BYTES:
@@ -134,20 +107,7 @@ def _read(path: Path) -> JsonMembers:
 
 
 def weighted_shares_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:
-    """Return weighted shares beside the unweighted ones as a table for each attribute.
-
-    Parameters
-    ----------
-    answer : mapping
-        As a server gives it, of one attribute or, from a job, of several.
-    questions : mapping of str to str
-        What is asked by each attribute.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it is no such answer.
-    """
+    """Return weighted shares beside the unweighted ones as a table for each attribute."""
     several = answer.get("attributes")
     results = [answer] if several is None else several
     verdict = answer.get("verdict")  # results that were kept before have none

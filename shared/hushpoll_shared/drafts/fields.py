@@ -26,76 +26,47 @@ Form = JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class FormPart:
-    """One input of a form for a value that has several.
-
-    Parameters
-    ----------
-    label, hint, called
-        As of a field.
-    kind : {"text", "numeric", "decimal"}
-        Of what is typed.
-    lines : int
-        Of a text of several lines, how many are shown; 0 for one of a single line.
-    """
+    """One input of a form for a value that has several; its words are as of a field."""
 
     label: str
     hint: str = ""
     called: Mapping[str, str] = field(default_factory=dict, hash=False)
     kind: str = "text"
+    """Of what is typed: ``"text"``, ``"numeric"`` or ``"decimal"``."""
     lines: int = 0
+    """Shown of a text of several; 0 for one of a single line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ManifestField:
-    """One field that an author may write.
-
-    Parameters
-    ----------
-    form : mapping
-        JSON Schema of its values; null is added to the values of a field that is not required.
-    allowed : str
-        The allowed values in words.
-    meaning : str
-        What the field says.
-    reason : str
-        Why it exists, or why it has this default.
-    example : JSON value
-        A value that a draft may have.
-    required : bool
-        Whether a draft must have it.
-    default : JSON value
-        What holds where it is absent; None if nothing does.
-    published : bool
-        Whether the published form has it too.
-    label, hint : str
-        What a form calls it, and says beside it; without a label it is no field of a form by
-        itself.
-    called : mapping of str to str
-        What a form calls the words of its values; those that are not named are called what they
-        are, and an empty one stands for no value, or for false.
-    parts : mapping of str to FormPart
-        Of a value that a form shows by several inputs, these by their names; a problem of the value
-        is told beside the first.
-
-    Raises
-    ------
-    InvalidParameter
-        If a text is empty, or there is no example.
-    """
+    """One field that an author may write; refuses a text that is empty."""
 
     name: str
     form: Form = field(hash=False)
+    """JSON Schema of its values; null is added to those of a field that is not required."""
     allowed: str
+    """The allowed values in words."""
     meaning: str
+    """What the field says."""
     reason: str
+    """Why it exists, or why it has this default."""
     example: Any = field(hash=False)
+    """A value that a draft may have."""
     required: bool = False
     default: Any = field(default=None, hash=False)
+    """What holds where it is absent; None if nothing does."""
     published: bool = True
+    """Whether the published form has it too."""
     label: str = ""
+    """What a form calls it; without one it is no field of a form by itself."""
     hint: str = ""
+    """What a form says beside it."""
     called: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What a form calls the words of its values, if not what they are; an empty one stands for no
+    value, or for false."""
     parts: Mapping[str, FormPart] = field(default_factory=dict, hash=False)
+    """The inputs of a value that a form shows by several, by their names; a problem of the value is
+    told beside the first."""
 
     def __post_init__(self) -> None:
         for key in ("name", "allowed", "meaning", "reason", "form", "example"):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_protocols import InvalidParameter, create
+from hushpoll_shared.drafts.named_questions import check_pairs, read_pairs
 from hushpoll_shared.spelling.canonical import canonical_json, check_keys
 from hushpoll_shared.spelling.text import normalized, show
 from hushpoll_shared.survey.published import Published
@@ -20,7 +21,6 @@ from hushpoll_shared.survey.questions.attributes import (
 from hushpoll_shared.survey.questions.selects import (
     SelectAll,
 )
-from hushpoll_shared.survey.randomization.asked_pairs import check_pairs, read_pairs
 from hushpoll_shared.survey.randomization.blocks import (
     LARGEST_RECORD,
     Together,
@@ -122,9 +122,12 @@ class Manifest(Terms):
             Naming the field or the attribute; also for any key that is not known.
         """
         # A device reads no draft, so it does not pay for importing what only drafts need.
+        from hushpoll_shared.drafts.attributes import (
+            naming_matrices,
+            read_entry,
+            spread_translations,
+        )
         from hushpoll_shared.drafts.fields import names, required
-        from hushpoll_shared.drafts.labels import check_labels
-        from hushpoll_shared.drafts.matrices import naming_matrices, read_entry, spread_translations
         from hushpoll_shared.drafts.named_questions import refuse_matrix_names, refuse_option_names
         from hushpoll_shared.drafts.survey_fields import SURVEY
 
@@ -167,7 +170,7 @@ class Manifest(Terms):
                 population=value.get("population"),
                 pairs=read_pairs(value.get("pairs")),
             )
-        check_labels(draft)
+        _check_labels(draft)
         return draft
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +184,7 @@ class Manifest(Terms):
             document["pairs"] = [list(pair) for pair in self.pairs]
         if not self.matrices:
             return document
-        from hushpoll_shared.drafts.matrices import gathered
+        from hushpoll_shared.drafts.attributes import gathered
 
         return gathered(document, self.matrices, self.together)
 
@@ -192,13 +195,7 @@ class Manifest(Terms):
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
-        """What each sensitive select-all is published as, and why, in order.
-
-        Raises
-        ------
-        InvalidParameter
-            If a part of the budget falls under 1e-6, or a select-all can be published in no way.
-        """
+        """What each sensitive select-all is published as, and why, in order."""
         from hushpoll_shared.survey.randomization.select_choice import choose, part_of
 
         sensitive = [one for one in self.questions if one.perturbed]
@@ -436,11 +433,11 @@ def load_manifest(path: str | Path) -> Manifest:
 
 
 def load_document(path: str | Path) -> Any:
-    """Read the JSON or YAML value of a file, whatever a manifest may lack; raises as above."""
+    """Read the JSON or YAML value of a file, whatever a manifest may lack."""
     # A device that is handed its manifest as bytes does not pay for importing pathlib.
     from pathlib import Path
 
-    from hushpoll_shared.reading.documents import read_document
+    from hushpoll_shared.reading.text_files import read_document
 
     return read_document(Path(path), field="path", noun="the manifest file")
 
@@ -480,3 +477,39 @@ def _normalized_groups(value: object) -> object:
         else normalized(group)
         for key, group in value.items()
     }
+
+
+def _check_labels(draft: Terms) -> None:
+    """Refuse a survey's own texts and translations that nobody could read or tell apart."""
+    from hushpoll_shared.spelling.labels import check_apart, check_ends
+
+    for key in ("title", "operator"):
+        check_ends(getattr(draft, key), field=key)
+    for key in ("description", "purpose", "thanks"):
+        check_ends(getattr(draft, key), field=key, lines=True)
+    check_ends(None if draft.logo is None else draft.logo.alt, field="logo.alt")
+    sections = [attribute.section for attribute in draft.attributes if attribute.section]
+    check_apart(sections, field="attributes")
+    own = {attribute.name: attribute for attribute in draft.attributes}
+    for translation in draft.translations:
+        where = f"translations[{translation.language}]"
+        check_ends(translation.title, field=f"{where}.title")
+        for key in ("description", "purpose", "thanks"):
+            check_ends(getattr(translation, key), field=f"{where}.{key}", lines=True)
+        check_ends(translation.logo, field=f"{where}.logo")
+        for name, words in translation.sections:
+            check_ends(words, field=f"{where}.sections[{name}]"[:200])
+        for question in translation.questions:
+            path = f"{where}.attributes[{question.name}]"
+            for key in ("question", "missing"):
+                check_ends(getattr(question, key), field=f"{path}.{key}")
+            check_ends(question.help, field=f"{path}.help", lines=True)
+            for place, end in enumerate(question.ends or ()):
+                check_ends(end, field=f"{path}.ends[{place}]")
+            for position, category in enumerate(question.categories or ()):
+                check_ends(category, field=f"{path}.categories[{position}]")
+            if question.categories is not None:
+                check_apart((*question.categories, question.missing), field=f"{path}.categories")
+            elif question.missing is not None:
+                labels = (*own[question.name].categories, question.missing)
+                check_apart(labels, field=f"{path}.missing")

@@ -29,10 +29,7 @@ _SYNTAX: Final = re.compile(r" at line ([0-9]+), column ")
 def lines_of(data: bytes) -> dict[tuple[str | int, ...], int]:
     """Return the line of each field of a YAML or JSON document, from 1, by the field's path.
 
-    Parameters
-    ----------
-    data : bytes
-        The file. Of JSON that indents by tabs, which YAML does not, no line is known.
+    Of JSON that indents by tabs, which YAML does not, no line is known.
     """
     try:
         root = yaml.compose(data, Loader=Syntax)
@@ -42,20 +39,7 @@ def lines_of(data: bytes) -> dict[tuple[str | int, ...], int]:
 
 
 def line_of(problem: ManifestProblem, lines: Mapping[_Path, int]) -> int | None:
-    """Return the line of a problem's field, or of the nearest field around it.
-
-    Parameters
-    ----------
-    problem : ManifestProblem
-        A problem of the document whose lines these are.
-    lines : mapping
-        As `lines_of` returns it.
-
-    Returns
-    -------
-    int or None
-        From 1; None where it is not known, such as of a field that the whole survey lacks.
-    """
+    """Return the line of a problem's field, or of the nearest field around it; None if unknown."""
     if syntax := _SYNTAX.search(problem.message):
         return int(syntax[1])
     path = _path(problem)

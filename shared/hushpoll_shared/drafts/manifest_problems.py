@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.drafts.attributes import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.drafts.matrices import ITEMS, TOGETHER, read_entry
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import NPS
@@ -42,28 +42,19 @@ _PATH: Final = re.compile(r"attributes\[([^\]]*)\](?:\.([a-z_]+))?.*", re.DOTALL
 
 @dataclass(frozen=True)
 class ManifestProblem:
-    """One thing for which a manifest is refused.
-
-    Parameters
-    ----------
-    field : str
-        Path of the field, such as ``attributes[age].categories``; a question without a valid name
-        stands there by its position, from 0.
-    value : str or None
-        What stands there, cut; None where nothing does.
-    message : str
-        What is wrong, and what to do.
-    remedy : str or None
-        The last part of the message as a sentence, if it names a remedy.
-    position : int or None
-        The question's place, from 0; None where it is about the whole survey.
-    """
+    """One thing for which a manifest is refused."""
 
     field: str
+    """Its path, such as ``attributes[age].categories``; a question without a valid name stands
+    there by its position, from 0."""
     value: str | None
+    """What stands there, cut; None where nothing does."""
     message: str
+    """What is wrong, and what to do."""
     remedy: str | None
+    """The last part of the message as a sentence, if it names a remedy."""
     position: int | None
+    """The question's, from 0; None where it is about the whole survey."""
 
     @property
     def part(self) -> str:
@@ -75,18 +66,7 @@ class ManifestProblem:
 
 
 def manifest_problems(draft: object) -> tuple[ManifestProblem, ...]:
-    """Return all for which a manifest would be refused: those of the survey, then of each question.
-
-    Parameters
-    ----------
-    draft : object
-        The manifest as JSON.
-
-    Returns
-    -------
-    tuple of ManifestProblem
-        At most `MOST_PROBLEMS`; none if the manifest could be published.
-    """
+    """Return why a manifest would be refused, at most `MOST_PROBLEMS`, the survey's first."""
     if not isinstance(draft, Mapping):
         return _of_no_mapping(draft)
     found: list[ManifestProblem] = []
@@ -292,19 +272,7 @@ def _mend(draft: object, rest: dict[str, Any], field: str, position: int | None)
 def problem_of(
     draft: object, field: str, message: str, position: int | None = None
 ) -> ManifestProblem:
-    """Return the problem that an error's message tells of.
-
-    Parameters
-    ----------
-    draft : object
-        The manifest as JSON.
-    field : str
-        Path of the field at fault.
-    message : str
-        What is wrong, and what to do.
-    position : int or None
-        The question's place, from 0; None where it is about the whole survey.
-    """
+    """Return the problem that an error's message tells of; without a position of the survey."""
     if position is not None:
         stand_in, place = _stand_in(draft, position), f"attributes[{position}]"
         field = field.replace(f"attributes[{stand_in}]", place)

@@ -1,4 +1,4 @@
-"""Names of questions and blocks in a draft, where they stand for several questions.
+"""Names of questions in the other fields of a draft: blocks, draws, conditions and pairs.
 
 A matrix stands for its items, and a select-all is published as its options. Who names the one where
 the other is meant is told which name belongs there, in place of "no such question".
@@ -6,10 +6,11 @@ the other is meant is told which name belongs there, in place of "no such questi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.matrices import Matrix
 from hushpoll_shared.survey.questions.selects import SelectAll
@@ -18,14 +19,13 @@ Places = Iterable[tuple[str, object]]
 """Fields, and what they name."""
 
 
-def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix]) -> None:
-    """Refuse a draft that names a matrix where one question or one block is named.
+_PAIRS: Final = "pairs"
+MOST_PAIRS: Final = 20
+"""Each has a verdict in the launch plan, whenever the draft is looked at."""
 
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the items.
-    """
+
+def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix]) -> None:
+    """Refuse a draft that names a matrix where one question or one block is named."""
     items = {matrix.name: matrix.attributes for matrix in matrices}
     blocks = {
         entry.get("name")
@@ -50,13 +50,7 @@ def refuse_matrix_names(document: Mapping[Any, Any], matrices: Sequence[Matrix])
 
 
 def refuse_option_names(document: Mapping[Any, Any], attributes: Sequence[Attribute]) -> None:
-    """Refuse a draft that names an option of a select-all in a block, a draw or a condition.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field and the select-all.
-    """
+    """Refuse a draft that names an option of a select-all in a block, a draw or a condition."""
     own = {one.name for one in attributes}
     selects = {
         option: one.name
@@ -124,3 +118,56 @@ def _of_one(document: Mapping[Any, Any]) -> Places:
 def entries(value: object) -> Sequence[Any]:
     """Return what a field lists; nothing if it has no list."""
     return value if isinstance(value, list | tuple) else ()
+
+
+def read_pairs(value: object) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of a draft's JSON, a list of pairs of names."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise InvalidParameter(
+            f"pairs is {show(value)}; it must be a list of pairs, such as [[smoker, gender]]",
+            field=_PAIRS,
+        )
+    pairs = []
+    for place, pair in enumerate(value):
+        match pair:
+            case [str(a), str(b)]:
+                pairs.append((a, b))
+            case _:
+                raise InvalidParameter(
+                    f"pairs[{place}] is {show(pair)}; it must have the names of two attributes, "
+                    "such as [smoker, gender]",
+                    field=_PAIRS,
+                )
+    return tuple(pairs)
+
+
+def check_pairs(pairs: Sequence[tuple[str, str]], names: Collection[str]) -> None:
+    """Refuse more than `MOST_PAIRS`, a pair of one or of unknown questions, and a repetition."""
+    if len(pairs) > MOST_PAIRS:
+        raise InvalidParameter(
+            f"pairs has {len(pairs)} entries; a draft marks at most {MOST_PAIRS}: keep those that "
+            "are the survey's question",
+            field=_PAIRS,
+        )
+    seen: dict[frozenset[str], int] = {}
+    for place, pair in enumerate(pairs):
+        for name in pair:
+            if name not in names:
+                raise InvalidParameter(
+                    f"pairs[{place}] names {show(name)}, and no attribute has this name; name one "
+                    f"of {', '.join(list(names)[:12])}",
+                    field=_PAIRS,
+                )
+        both = frozenset(pair)
+        if len(both) < 2:
+            raise InvalidParameter(
+                f"pairs[{place}] names {show(pair[0])} twice; name two different attributes",
+                field=_PAIRS,
+            )
+        if both in seen:
+            raise InvalidParameter(
+                f"pairs[{place}] is pairs[{seen[both]}] again; mark each pair once", field=_PAIRS
+            )
+        seen[both] = place

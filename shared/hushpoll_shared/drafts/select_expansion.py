@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 def expansion(draft: Manifest, forms: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """Return the fields of a draft that change where select-alls become their options.
 
-    Parameters
-    ----------
-    draft : Manifest
-        With select-alls.
-    forms : mapping of str to (str, int)
-        What each select-all is published as, by its name, and of a draw over its options how many
-        a device answers. One that is not named is yes/no questions apart, or, in a draw, a block.
+    `forms` has by name what each is published as, and of a draw over its options how many a device
+    answers. One that is not named is yes/no questions apart, or, in a draw, a block.
     """
     drawn = {name for draw in draft.draws for name in draw.blocks}
     kinds = {

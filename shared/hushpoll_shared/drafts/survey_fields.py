@@ -15,6 +15,7 @@ from hushpoll_shared.drafts.fields import (
     ManifestField,
     text,
 )
+from hushpoll_shared.drafts.named_questions import MOST_PAIRS
 from hushpoll_shared.spelling.decimals import LARGEST_WEIGHT
 from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
@@ -25,7 +26,6 @@ from hushpoll_shared.spelling.text import (
     TITLE_LENGTH,
 )
 from hushpoll_shared.survey.questions.presentation import ALT_LENGTH
-from hushpoll_shared.survey.randomization.asked_pairs import MOST_PAIRS
 from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_shared.survey.randomization.draws import SHORTHAND
 from hushpoll_shared.survey.terms import (

@@ -32,7 +32,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Joined:
+class Junction:
     """Several conditions of which all (``and``) or any (``or``) must hold."""
 
     word: str
@@ -40,13 +40,13 @@ class Joined:
 
 
 @dataclass(frozen=True)
-class Denied:
+class Negation:
     """A condition that must not hold."""
 
     part: Condition
 
 
-Condition = Comparison | Joined | Denied
+Condition = Comparison | Junction | Negation
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:
@@ -73,16 +73,8 @@ _OF_SURVEYJS: Final = {
 def parse(expression: str) -> Condition:
     """Return the condition that an expression of XLSForm or SurveyJS says.
 
-    Parameters
-    ----------
-    expression : str
-        ``${smokes} = 'yes'``, ``selected(${drugs}, 'a')``, ``{smokes} anyof ['a', 'b']``; ``.`` is
-        the question itself.
-
-    Raises
-    ------
-    NotUnderstood
-        If it is anything else than comparisons of answers with values, joined by and, or, not.
+    It compares answers with values, joined by and, or, not: ``${smokes} = 'yes'``,
+    ``selected(${drugs}, 'a')``, ``{smokes} anyof ['a', 'b']``; ``.`` is the question itself.
     """
     if len(expression) > MOST_CHARACTERS:
         raise NotUnderstood("it is too long")
@@ -132,7 +124,7 @@ class _Parser:
         while self.sees("join", word):
             self.take("join")
             parts.append(self.below(word, depth))
-        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
+        return parts[0] if len(parts) == 1 else Junction(word, tuple(parts))
 
     def below(self, word: str, depth: int) -> Condition:
         return self.single(depth) if word == "and" else self.joined("and", depth)
@@ -142,7 +134,7 @@ class _Parser:
             raise NotUnderstood("it is nested too deeply")
         if self.sees("join", "not"):
             self.take("join")
-            return Denied(self.single(depth + 1))
+            return Negation(self.single(depth + 1))
         if self.sees("mark", "("):
             self.take("mark")
             inner = self.either(depth + 1)
@@ -174,10 +166,10 @@ class _Parser:
                 return Comparison(name, _OF_SURVEYJS[word], (self.value(),))
             if word in ("contains", "notcontains"):
                 part = Comparison(name, "contains", (self.value(),))
-                return part if word == "contains" else Denied(part)
+                return part if word == "contains" else Negation(part)
             if word in ("anyof", "noneof"):
                 any_of = Comparison(name, "anyof", self.values())
-                return any_of if word == "anyof" else Denied(any_of)
+                return any_of if word == "anyof" else Negation(any_of)
             raise NotUnderstood(f"it has {word!r}")
         operator = self.take("operator")
         if operator not in _COMPARED:
@@ -221,28 +213,20 @@ def names_in(condition: Condition) -> frozenset[str]:
     match condition:
         case Comparison(name):
             return frozenset([name])
-        case Denied(part):
+        case Negation(part):
             return names_in(part)
-        case Joined(_, parts):
+        case Junction(_, parts):
             return frozenset().union(*map(names_in, parts))
 
 
 def holds(condition: Condition, answer: str) -> bool:
-    """Whether a condition on one question holds for its answer.
-
-    Parameters
-    ----------
-    condition : Condition
-        A condition on one question alone; see :func:`names_in`.
-    answer : str
-        A code; a number as a text.
-    """
+    """Whether a condition on one question holds for its answer: a code, or a number as a text."""
     match condition:
-        case Denied(part):
+        case Negation(part):
             return not holds(part, answer)
-        case Joined("and", parts):
+        case Junction("and", parts):
             return all(holds(part, answer) for part in parts)
-        case Joined(_, parts):
+        case Junction(_, parts):
             return any(holds(part, answer) for part in parts)
         case Comparison(_, operator, values):
             if operator in ("=", "contains", "anyof"):
@@ -260,25 +244,15 @@ def holds(condition: Condition, answer: str) -> bool:
 def limits(condition: Condition, *names: str) -> tuple[float | None, float | None]:
     """Return the least and the largest value that a condition leaves to a number.
 
-    Parameters
-    ----------
-    condition : Condition
-        Comparisons of one number, all of which must hold. Strict ones are of whole numbers.
-    names : str
-        What is compared: the answer (`SELF`, as where none is given), its question, or how many
-        were selected (`COUNT`).
-
-    Raises
-    ------
-    NotUnderstood
-        If it says anything else.
+    All comparisons must hold, and strict ones are of whole numbers. What is compared is the answer
+    (`SELF`, as where no name is given), its question, or how many were selected (`COUNT`).
     """
-    if isinstance(condition, Denied) and isinstance(condition.part, Comparison):
+    if isinstance(condition, Negation) and isinstance(condition.part, Comparison):
         part = condition.part
         if part.operator not in _OPPOSITE:
             raise NotUnderstood("it is about more than the answer's limits")
         condition = Comparison(part.name, _OPPOSITE[part.operator], part.values)
-    if not isinstance(condition, Joined):
+    if not isinstance(condition, Junction):
         return _limit(condition, names or (SELF,))
     if condition.word != "and":
         raise NotUnderstood("it is about more than the answer's limits")
@@ -310,7 +284,7 @@ def _limit(part: Condition, names: Sequence[str]) -> tuple[float | None, float |
 def both(conditions: Sequence[Condition | None]) -> Condition | None:
     """Return the condition that all of some hold; None where there is none."""
     given = tuple(one for one in conditions if one is not None)
-    return given[0] if len(given) == 1 else Joined("and", given) if given else None
+    return given[0] if len(given) == 1 else Junction("and", given) if given else None
 
 
 def _number(text: str) -> float | None:

@@ -1,4 +1,9 @@
-"""A question on its way into a draft: its attribute, its words, and what is said of it."""
+"""Questions of a form on their way into a draft: attributes, words, and what is said of each.
+
+Rows of one table of a form become a matrix with its items. The answers, the condition and the
+section of a matrix stand there once, so rows become items only where they share them. What an item
+cannot have, such as a hint of its own, is told.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +12,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final
 
 from hushpoll_protocols.oracle import K_MAX
+from hushpoll_shared.drafts.attributes import FEWEST_ITEMS, ITEMS, Members
 from hushpoll_shared.importing.languages import Languages, plain
-from hushpoll_shared.importing.questionnaire import Kind, Question
+from hushpoll_shared.importing.questionnaire import Kind, Question, Table
 from hushpoll_shared.importing.report import Entry, Outcome
 from hushpoll_shared.spelling.labels import looks
 from hushpoll_shared.spelling.text import (
@@ -22,6 +29,7 @@ from hushpoll_shared.spelling.text import (
     is_name,
     show,
 )
+from hushpoll_shared.survey.questions.matrices import SHARED, SHARED_WORDS
 
 LARGEST: Final = 100
 """Suggested as the largest value of a number for which the file has no limit."""
@@ -31,8 +39,15 @@ NO_ANSWER: Final = {
 }  # fmt: skip
 
 
+_NOT_OF_ITEMS: Final = {
+    "help": "Its hint is left out: a table has one for all of its rows.",
+    "shuffle": "Its choices stand in the file's order: a table has no other here.",
+}
+_TOLD_APART: Final = "its answers, its condition or its section differ from those of its neighbours"
+
+
 @dataclass
-class Made:
+class DraftQuestion:
     """A question on its way into the draft."""
 
     source: Question
@@ -86,11 +101,11 @@ class Made:
         )
 
 
-def draft_question(source: Question, languages: Languages, names: set[str]) -> Made:
+def draft_question(source: Question, languages: Languages, names: set[str]) -> DraftQuestion:
     """Return a question with its attribute, without condition and section; its name is taken."""
     name = free_name(source.name, names)
     attribute: dict[str, Any] = {"name": name, "role": "sensitive"}
-    one = Made(source, attribute, {tag: {} for tag in languages.others})
+    one = DraftQuestion(source, attribute, {tag: {} for tag in languages.others})
     if name != source.name:
         one.changed.append(
             f"It is called {name!r}: names here have a-z, 0-9, '_' and '-', and each stands once."
@@ -115,7 +130,7 @@ def draft_question(source: Question, languages: Languages, names: set[str]) -> M
     return one
 
 
-def _help(one: Made, languages: Languages) -> None:
+def _help(one: DraftQuestion, languages: Languages) -> None:
     """Add the text below a question, in every language."""
     source = one.source
     words = languages.text(source.help)
@@ -128,7 +143,7 @@ def _help(one: Made, languages: Languages) -> None:
         )
 
 
-def _ends(one: Made, languages: Languages) -> None:
+def _ends(one: DraftQuestion, languages: Languages) -> None:
     """Add what is read at the two ends of a scale, in every language."""
     if one.source.ends is None:
         return
@@ -146,7 +161,7 @@ def _ends(one: Made, languages: Languages) -> None:
         ]
 
 
-def _shuffle(one: Made) -> None:
+def _shuffle(one: DraftQuestion) -> None:
     """Let each respondent read the choices in an order of their own, where the form does."""
     last = one.source.keeps_last
     if last is None:
@@ -174,7 +189,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9_-]+", "_", text).strip("_")[:NAME_LENGTH]
 
 
-def _line(text: str, longest: int, one: Made, what: str) -> str:
+def _line(text: str, longest: int, one: DraftQuestion, what: str) -> str:
     line = plain(text, longest)
     if line.endswith("…") and len(text) > longest:
         one.undecided.append(f"{what} is cut to {longest} characters: write it shorter.")
@@ -183,7 +198,7 @@ def _line(text: str, longest: int, one: Made, what: str) -> str:
     return line
 
 
-def _choices(one: Made, languages: Languages) -> None:
+def _choices(one: DraftQuestion, languages: Languages) -> None:
     source = one.source
     labels = [languages.text(choice.words) or choice.code for choice in source.choices]
     if not all(choice.words for choice in source.choices):
@@ -216,7 +231,7 @@ def _choices(one: Made, languages: Languages) -> None:
         }
 
 
-def _apart(labels: Sequence[str], one: Made, *, told: bool) -> list[str]:
+def _apart(labels: Sequence[str], one: DraftQuestion, *, told: bool) -> list[str]:
     """Return labels that a reader can tell apart; the code stands beside those that look alike."""
     texts = [plain(label, CATEGORY_LENGTH) or one.codes[at] for at, label in enumerate(labels)]
     cut = any(len(label) > CATEGORY_LENGTH for label in labels)
@@ -236,7 +251,7 @@ def _apart(labels: Sequence[str], one: Made, *, told: bool) -> list[str]:
     ]
 
 
-def _number(one: Made) -> None:
+def _number(one: DraftQuestion) -> None:
     source = one.source
     low = None if source.low is None else math.ceil(source.low)
     high = None if source.high is None else math.floor(source.high)
@@ -256,7 +271,7 @@ def _number(one: Made) -> None:
         one.attribute["number"] = {"low": low, "high": high}
 
 
-def _missing(one: Made, languages: Languages) -> None:
+def _missing(one: DraftQuestion, languages: Languages) -> None:
     """Add the category of those who skip a question that the form lets them skip."""
     own = languages.own.partition("-")[0]
     taken = {looks(label) for label in one.attribute.get("categories", ())}
@@ -268,3 +283,126 @@ def _missing(one: Made, languages: Languages) -> None:
             looks(text) for text in texts.get("categories", one.attribute.get("categories", ()))
         }
         texts["missing"] = label if looks(label) not in taken else f"{label} (—)"
+
+
+@dataclass(frozen=True)
+class DraftEntry:
+    """One entry of a draft's attributes, its words in other languages, and its questions."""
+
+    attribute: Members
+    translations: dict[str, dict[str, Members]]
+    questions: tuple[DraftQuestion, ...]
+
+
+def entries_of(
+    kept: Sequence[DraftQuestion], languages: Languages, names: set[str]
+) -> list[DraftEntry]:
+    """Return an entry for each question, and one for rows of a table that share their answers.
+
+    Names of matrices are added to those that are taken.
+    """
+    found: list[DraftEntry] = []
+    for table, run in groupby(kept, key=lambda one: None if one.apart else one.source.table):
+        rows = list(run)
+        if table is None:
+            found += map(_alone, rows)
+            continue
+        for shared in _sharing(rows):
+            if len(shared) < FEWEST_ITEMS or not _told_apart(shared, languages):
+                for one in shared:
+                    one.apart = _TOLD_APART if len(rows) > 1 else "it is the only one here"
+                    found.append(_alone(one))
+            else:
+                name = free_name(table.name, names)
+                found.append(_matrix(shared, table, languages, name))
+    return found
+
+
+def _sharing(rows: Sequence[DraftQuestion]) -> list[list[DraftQuestion]]:
+    """Return neighbours that have in common what stands at their matrix."""
+    runs: list[list[DraftQuestion]] = []
+    for one in rows:
+        # A hint of a row's own parts no table.
+        keys = ({*SHARED} - {"help"}) | {"range", "select", "number"}
+        own = {key: one.attribute.get(key) for key in keys}
+        if runs and own == {key: runs[-1][0].attribute.get(key) for key in keys}:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _told_apart(rows: Sequence[DraftQuestion], languages: Languages) -> bool:
+    texts = {looks(_row(one, languages)) for one in rows}
+    return len(texts) == len(rows) and "select" not in rows[0].attribute
+
+
+def _row(one: DraftQuestion, languages: Languages) -> str:
+    return languages.fitted(languages.text(one.source.row) or one.source.name, QUESTION_LENGTH)
+
+
+def _table_help(
+    rows: Sequence[DraftQuestion], table: Table, languages: Languages
+) -> dict[str | None, str]:
+    """Return the help text of a table, or what all of its rows say, by language; None: the own."""
+    words = table.help or rows[0].source.help
+    own = languages.text(words)
+    if own is None or not (table.help or all(one.source.help == words for one in rows)):
+        return {}
+    texts: dict[str | None, str] = {None: languages.fitted(own, HELP_LENGTH)}
+    for tag, other in languages.others.items():
+        texts[tag] = languages.fitted(words.get(other) or own, HELP_LENGTH, tag)
+    return texts
+
+
+def _alone(one: DraftQuestion) -> DraftEntry:
+    name = str(one.attribute["name"])
+    texts = {tag: {name: words} for tag, words in one.translations.items() if words}
+    return DraftEntry(one.attribute, texts, (one,))
+
+
+def _matrix(
+    rows: Sequence[DraftQuestion], table: Table, languages: Languages, name: str
+) -> DraftEntry:
+    first = rows[0]
+    entry: Members = {"name": name}
+    asked = languages.text(table.words)
+    if asked is not None:
+        entry["question"] = languages.fitted(asked, QUESTION_LENGTH)
+    entry |= {
+        key: value
+        for key, value in first.attribute.items()
+        if key not in ("name", "question", *_NOT_OF_ITEMS)
+    }
+    helps = _table_help(rows, table, languages)
+    own_help = helps.get(None)
+    if own_help is not None:
+        entry["help"] = own_help
+    if table.shuffled:
+        entry["shuffle"] = {}
+    entry[ITEMS] = [
+        {"name": one.attribute["name"], "question": _row(one, languages)} for one in rows
+    ]
+    for one in rows:
+        for key, told in _NOT_OF_ITEMS.items():
+            if key in one.attribute and (key != "help" or one.attribute[key] != own_help):
+                one.say(told)
+    translations: dict[str, dict[str, Members]] = {}
+    for tag in languages.others:
+        common = {
+            key: value
+            for key, value in first.translations[tag].items()
+            if key in SHARED_WORDS and key != "help"
+        }
+        if tag in helps:
+            common["help"] = helps[tag]
+        other = languages.others[tag]
+        if asked is not None:
+            text = table.words.get(other) or asked
+            common["question"] = languages.fitted(text, QUESTION_LENGTH, tag)
+        translations[tag] = {name: common} if common else {}
+        for one in rows:
+            text = one.source.row.get(other) or _row(one, languages)
+            own = {"question": languages.fitted(text, QUESTION_LENGTH, tag)}
+            translations[tag][str(one.attribute["name"])] = own
+    return DraftEntry(entry, translations, tuple(rows))

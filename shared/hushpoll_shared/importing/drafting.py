@@ -12,11 +12,17 @@ from typing import Any, Final
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem, manifest_problems
 from hushpoll_shared.importing.conditions import holds, names_in
-from hushpoll_shared.importing.draft_questions import NO_ANSWER, Made, draft_question, slug
+from hushpoll_shared.importing.draft_questions import (
+    NO_ANSWER,
+    DraftEntry,
+    DraftQuestion,
+    draft_question,
+    entries_of,
+    slug,
+)
 from hushpoll_shared.importing.languages import Languages
-from hushpoll_shared.importing.matrix_entries import DraftEntry, entries_of
 from hushpoll_shared.importing.questionnaire import Kind, Question, Questionnaire
-from hushpoll_shared.importing.report import Entry, Imported, Outcome
+from hushpoll_shared.importing.report import Entry, ImportedDraft, Outcome
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
@@ -33,26 +39,15 @@ _MAY_GO: Final = ("ends", "shuffle", "help", "scale")
 """Members of a question without which it can still be asked."""
 
 
-def make_draft(questionnaire: Questionnaire) -> Imported:
-    """Return a draft of a questionnaire, with the report.
-
-    Parameters
-    ----------
-    questionnaire : Questionnaire
-        What a reader has made of a file.
-
-    Raises
-    ------
-    InvalidParameter
-        If none of its questions has a form here, with the reasons.
-    """
+def make_draft(questionnaire: Questionnaire) -> ImportedDraft:
+    """Return a draft of a questionnaire, with the report; refuses one without a question for us."""
     languages = Languages(questionnaire)
-    made: dict[int, Made] = {}
+    made: dict[int, DraftQuestion] = {}
     names: set[str] = set()
     for place, part in enumerate(questionnaire.parts):
         if isinstance(part, Question):
             made[place] = draft_question(part, languages, names)
-    by_name: dict[str, Made] = {}
+    by_name: dict[str, DraftQuestion] = {}
     for one in made.values():
         if one.dropped is None:
             _follow_up(one, by_name)
@@ -77,7 +72,7 @@ def make_draft(questionnaire: Questionnaire) -> Imported:
             + "; add a question with choices or a number",
             field="file",
         )
-    return Imported(manifest, entries, _of_the_survey(questionnaire, manifest, languages))
+    return ImportedDraft(manifest, entries, _of_the_survey(questionnaire, manifest, languages))
 
 
 def _of_the_survey(
@@ -122,7 +117,7 @@ def _of_the_survey(
     )
 
 
-def _follow_up(one: Made, earlier: Mapping[str, Made]) -> None:
+def _follow_up(one: DraftQuestion, earlier: Mapping[str, DraftQuestion]) -> None:
     """Make a question with a condition a follow-up, or say that everybody is asked."""
     condition = one.source.condition
     if condition is None:
@@ -165,7 +160,7 @@ def _follow_up(one: Made, earlier: Mapping[str, Made]) -> None:
     )
 
 
-def _sections(kept: Iterable[Made], languages: Languages) -> None:
+def _sections(kept: Iterable[DraftQuestion], languages: Languages) -> None:
     """Give each run of questions under one heading a section of its own."""
     ended: set[str] = set()
     last: str | None = None
@@ -257,7 +252,7 @@ def _speaks(source: Question, language: str) -> bool:
 
 
 def _mended(
-    questionnaire: Questionnaire, made: Sequence[Made], languages: Languages
+    questionnaire: Questionnaire, made: Sequence[DraftQuestion], languages: Languages
 ) -> JsonMembers:
     """Return the draft without what a manifest cannot have; each such thing is told."""
     if len(made) > MOST_ATTRIBUTES:

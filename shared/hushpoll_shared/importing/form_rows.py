@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hushpoll_shared.importing.given import Given
+from hushpoll_shared.importing.form_members import FormMembers
 from hushpoll_shared.importing.workbook import letters
 
 MEDIA: Final = ("image", "big-image", "audio", "video")
@@ -27,21 +27,14 @@ _SEARCHED: Final = 20
 
 @dataclass(frozen=True)
 class Row:
-    """One row by its columns' names, and the texts that languages have.
+    """One row by its columns' names, and the texts that languages have."""
 
-    Parameters
-    ----------
-    given : Given
-        Cells by ``name``; those of translated columns by ``name::language``.
-    languages : mapping
-        In which languages a translated column stands, in the file's order.
-    where : str
-        The sheet and the row's number, as a program of spreadsheets shows it.
-    """
-
-    given: Given
+    given: FormMembers
+    """Cells by ``name``; those of translated columns by ``name::language``."""
     languages: Mapping[str, tuple[str, ...]]
+    """In which languages a translated column stands, in the file's order."""
     where: str
+    """The sheet and the row's number, as a program of spreadsheets shows it."""
 
     def get(self, name: str) -> str:
         """Return a cell's text; an empty one where there is none."""
@@ -75,15 +68,7 @@ def column(heading: str) -> tuple[str, str]:
 
 
 def header(rows: list[list[str]], *, first: bool = False) -> int | None:
-    """Return the place of the row with the columns' names, from 0.
-
-    Parameters
-    ----------
-    rows : list of list of str
-        A sheet's.
-    first : bool
-        Whether it is the first row that has something: so on the sheet of settings.
-    """
+    """Return the place, from 0, of the row with the columns' names; of settings the `first` one."""
     if first:
         return next((place for place, row in enumerate(rows) if any(row)), None)
     for place, row in enumerate(rows[:_SEARCHED]):
@@ -120,7 +105,7 @@ def table(rows: list[list[str]], title: str, *, first: bool = False) -> list[Row
         beyond = range(len(columns), len(row))
         cells |= {f"#{place}": row[place] for place in beyond if row[place]}
         names = {**known, **{f"#{place}": f"(column {letters(place)})" for place in beyond}}
-        found.append(Row(Given(cells, names), spoken, f"{title}, row {number}"))
+        found.append(Row(FormMembers(cells, names), spoken, f"{title}, row {number}"))
     return found
 
 

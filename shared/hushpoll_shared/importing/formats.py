@@ -7,7 +7,7 @@ from pathlib import Path
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.importing.drafting import make_draft
 from hushpoll_shared.importing.questionnaire import Questionnaire
-from hushpoll_shared.importing.report import Imported
+from hushpoll_shared.importing.report import ImportedDraft
 from hushpoll_shared.importing.surveyjs import read_surveyjs
 from hushpoll_shared.importing.workbook import (
     MOST_BYTES,
@@ -20,42 +20,18 @@ from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.spelling.text import check_name
 
 
-def import_file(path: Path, *, survey: str | None = None) -> Imported:
-    """Return the draft and the report of a questionnaire in a file.
+def import_file(path: Path, *, survey: str | None = None) -> ImportedDraft:
+    """Return the draft and the report of an XLSForm (.xlsx, .xls, .csv) or of SurveyJS (.json).
 
-    Parameters
-    ----------
-    path : Path
-        An XLSForm (.xlsx, .xls, .csv) or a survey of SurveyJS (.json). What is in it tells the
-        format, not its name.
-    survey : str, optional
-        The name of the survey; without it one that is made of the form's own.
-
-    Raises
-    ------
-    InvalidParameter
-        If it cannot be read, or has no question that can be asked here.
-    MissingExtra
-        For a workbook without the extra ``import``.
-    OSError
-        If it cannot be opened.
+    What is in the file tells the format, not its name. Without `survey` the form's own name is
+    taken.
     """
     with path.open("rb") as file:
         return import_bytes(file.read(MOST_BYTES + 1), name=path.name, survey=survey)
 
 
-def import_bytes(content: bytes, *, name: str, survey: str | None = None) -> Imported:
-    """Return the draft and the report of a questionnaire; see :func:`import_file`.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    name : str
-        Its name, which errors tell and which a form without an id is called by.
-    survey : str, optional
-        The name of the survey.
-    """
+def import_bytes(content: bytes, *, name: str, survey: str | None = None) -> ImportedDraft:
+    """Return the draft and the report of a file's content and name; see :func:`import_file`."""
     if survey is not None:
         check_name(survey, field="survey")
     if len(content) > MOST_BYTES:

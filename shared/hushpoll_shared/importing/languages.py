@@ -1,13 +1,39 @@
-"""The languages of a questionnaire, and its texts in each of them."""
+"""The languages of a questionnaire, what a form calls them, and its texts in each."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from typing import Final
 
-from hushpoll_shared.importing.language_names import tag_of
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.importing.questionnaire import UNNAMED, Question, Questionnaire, Words
 from hushpoll_shared.spelling.labels import trimmed
 from hushpoll_shared.spelling.text import printable, show
+from hushpoll_shared.survey.wording import check_language
+
+_IN_BRACKETS: Final = re.compile(r"\(([A-Za-z-]+)\)\s*\Z")
+_NAMES: Final = {
+    name: tag
+    for tag, names in {
+        "am": "amharic", "ar": "arabic العربية", "bg": "bulgarian български",
+        "bn": "bengali bangla বাংলা", "cs": "czech čeština", "da": "danish dansk",
+        "de": "german deutsch", "el": "greek ελληνικά", "en": "english", "es": "spanish español",
+        "fa": "persian farsi dari فارسی", "fi": "finnish suomi", "fr": "french français",
+        "ha": "hausa", "he": "hebrew עברית", "hi": "hindi हिन्दी", "hr": "croatian hrvatski",
+        "hu": "hungarian magyar", "id": "indonesian", "it": "italian italiano",
+        "ja": "japanese 日本語", "km": "khmer", "ko": "korean 한국어", "ku": "kurdish",
+        "lo": "lao", "my": "burmese myanmar", "nb": "norwegian norsk", "ne": "nepali नेपाली",
+        "nl": "dutch nederlands", "pl": "polish polski", "ps": "pashto",
+        "pt": "portuguese português",
+        "ro": "romanian română", "ru": "russian русский", "rw": "kinyarwanda", "so": "somali",
+        "sr": "serbian српски", "sv": "swedish svenska", "sw": "swahili kiswahili",
+        "ta": "tamil தமிழ்", "th": "thai ไทย", "ti": "tigrinya", "tr": "turkish türkçe",
+        "uk": "ukrainian українська", "ur": "urdu اردو", "vi": "vietnamese", "yo": "yoruba",
+        "zh": "chinese mandarin 中文", "zu": "zulu",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
 
 
 def plain(text: str, longest: int) -> str:
@@ -76,19 +102,7 @@ class Languages:
     def fitted(
         self, text: str, longest: int, tag: str | None = None, *, lines: bool = False
     ) -> str:
-        """Return a text as a manifest may have it; one that is cut is told by :meth:`cut`.
-
-        Parameters
-        ----------
-        text : str
-            As the file has it.
-        longest : int
-            Most characters.
-        tag : str, optional
-            Its language; by default the survey's own.
-        lines : bool
-            Whether line breaks are kept.
-        """
+        """Return a text as a manifest may have it; one that is cut is told by :meth:`cut`."""
         found = _plain_lines(text, longest) if lines else plain(text, longest)
         if found.endswith("…") and not text.strip().endswith("…"):
             self._cut.setdefault(tag or self.own, set()).add(found)
@@ -105,3 +119,16 @@ class Languages:
 
 def _starts(texts: set[str]) -> list[str]:
     return sorted(show(text[:30]) for text in texts)
+
+
+def tag_of(name: str) -> str | None:
+    """Return the tag by BCP 47 of ``English (en)``, ``english`` or ``en``, where it is certain."""
+    match = _IN_BRACKETS.search(name)
+    for text in (match[1] if match else "", name.strip()):
+        language, _, region = text.replace("_", "-").partition("-")
+        tag = f"{language.lower()}-{region.upper()}" if region else language.lower()
+        try:
+            return check_language(tag, field="language")
+        except InvalidParameter:
+            continue
+    return _NAMES.get(name.partition("(")[0].strip().lower())

@@ -27,152 +27,93 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer that may be chosen.
-
-    Parameters
-    ----------
-    code : str
-        What the tool stores.
-    words : mapping
-        What is read, by language.
-    """
+    """One answer that may be chosen."""
 
     code: str
+    """What the tool stores."""
     words: Words
+    """What is read, by language."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the form whose rows are questions with one list of choices.
-
-    Parameters
-    ----------
-    name : str
-        As it stands in the file.
-    words : mapping
-        What is asked of all rows, by language.
-    help : mapping
-        What stands below that to help, by language.
-    shuffled : bool
-        Whether the order of the rows is drawn.
-    """
+    """A table of the form whose rows are questions with one list of choices; words by language."""
 
     name: str
     words: Words
+    """What is asked of all rows."""
     help: Words = field(default_factory=dict)
+    """What stands below that."""
     shuffled: bool = False
+    """Whether the order of the rows is drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One question that has a form here.
-
-    Parameters
-    ----------
-    name : str
-        As it stands in the file.
-    where : str
-        Its place in the file, such as ``survey, row 5``.
-    kind : Kind
-        What a respondent gives.
-    words : mapping
-        The question, by language.
-    help : mapping
-        What stands below the question, by language.
-    choices : tuple of Choice
-        What kinds that choose offer.
-    low, high : float or None
-        Limits of a number.
-    at_least, at_most : int or None
-        How many choices may be made.
-    required : bool
-        Whether it must be answered.
-    section : mapping or None
-        The heading that it stands under, by language.
-    condition : Condition or None
-        When it is asked; None if always.
-    ordered : bool
-        Whether its choices are a scale.
-    ends : (mapping, mapping) or None
-        What is read at the two ends of the scale, by language.
-    keeps_last : int or None
-        How many of the last choices keep their place where each respondent reads the others in an
-        order of their own; None where all read the file's order.
-    table : Table or None
-        The table of which it is a row.
-    row : mapping
-        Its text in that table, by language.
-    notes : tuple of str
-        What of it the reader changed, as sentences.
-    undecided : tuple of str
-        What of it its author must decide, as sentences.
-    """
+    """One question that has a form here; words are by language."""
 
     name: str
     where: str
+    """Its place in the file, such as ``survey, row 5``."""
     kind: Kind
     words: Words
     help: Words = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
+    """What kinds that choose offer."""
     low: float | None = None
+    """Limit of a number, as `high` is."""
     high: float | None = None
     at_least: int | None = None
+    """Of the choices that are made; so is `at_most`."""
     at_most: int | None = None
     required: bool = False
     section: Words | None = None
+    """The heading that it stands under."""
     condition: Condition | None = None
+    """When it is asked; None if always."""
     ordered: bool = False
+    """Whether its choices are a scale."""
     ends: tuple[Words, Words] | None = None
+    """What is read at the two ends of the scale."""
     keeps_last: int | None = None
+    """How many of the last choices keep their place where each respondent reads the others in an
+    order of their own; None where all read the file's order."""
     table: Table | None = None
+    """The table of which it is a row."""
     row: Words = field(default_factory=dict)
+    """Its text in that table."""
     notes: tuple[str, ...] = ()
+    """What of it the reader changed, as sentences."""
     undecided: tuple[str, ...] = ()
+    """What of it its author must decide, as sentences."""
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """What of a file has no form here.
-
-    Parameters
-    ----------
-    name : str
-        As it stands in the file; its place where it has no name.
-    where : str
-        Its place in the file.
-    reason : str
-        Why, and what to do, as a sentence.
-    """
+class DroppedPart:
+    """What of a file has no form here."""
 
     name: str
+    """Its place where it has no name."""
     where: str
+    """Its place in the file."""
     reason: str
+    """Why, and what to do, as a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Questionnaire:
-    """All that a reader has found in a file.
-
-    Parameters
-    ----------
-    name : str
-        For the survey; any text.
-    title : mapping
-        By language; may be empty.
-    language : str or None
-        The file's own name of its main language; None if it names none.
-    parts : tuple
-        Each question, and whatever was dropped, in the file's order.
-    notes : tuple of str
-        What concerns the whole file, as sentences.
-    description, thanks : mapping
-        What is read before and after the questions, by language; may be empty.
-    """
+    """All that a reader has found in a file; words are by language, and may be empty."""
 
     name: str
+    """For the survey; any text."""
     title: Words
     language: str | None
-    parts: tuple[Question | Dropped, ...]
+    """The file's own name of its main language; None if it names none."""
+    parts: tuple[Question | DroppedPart, ...]
+    """Each question, and whatever was dropped, in the file's order."""
     notes: tuple[str, ...] = ()
+    """What concerns the whole file, as sentences."""
     description: Words = field(default_factory=dict)
+    """What is read before the questions."""
     thanks: Words = field(default_factory=dict)
+    """What is read after them."""

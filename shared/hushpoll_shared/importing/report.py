@@ -24,30 +24,20 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """What has become of one question of the file.
-
-    Parameters
-    ----------
-    question : str
-        Its name in the file.
-    where : str
-        Its place in the file.
-    outcome : Outcome
-        The gravest of what is said of it.
-    attribute : str or None
-        Its name in the draft; None if it was dropped.
-    messages : tuple of str
-        What was changed, must be decided, or the reason, as sentences.
-    codes : tuple of str
-        The file's codes of its choices, in the order of the draft's categories.
-    """
+    """What has become of one question of the file."""
 
     question: str
+    """Its name in the file."""
     where: str
+    """Its place in the file."""
     outcome: Outcome
+    """The gravest of what is said of it."""
     attribute: str | None
+    """Its name in the draft; None if it was dropped."""
     messages: tuple[str, ...]
+    """What was changed, must be decided, or the reason, as sentences."""
     codes: tuple[str, ...] = ()
+    """The file's codes of its choices, in the order of the draft's categories."""
 
     def to_dict(self) -> ImportedQuestion:
         """Return the JSON form."""
@@ -62,22 +52,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A draft, and what has become of each question of the file.
-
-    Parameters
-    ----------
-    manifest : dict
-        The draft; a manifest that could be published, with suggestions for what must be decided.
-    entries : tuple of Entry
-        In the file's order.
-    survey : tuple of str
-        What must be decided of the whole survey, and what of the file was left out, as sentences.
-    """
+class ImportedDraft:
+    """A draft, and what has become of each question of the file, in its order."""
 
     manifest: dict[str, Any]
+    """A manifest that could be published, with suggestions for what must be decided."""
     entries: tuple[Entry, ...]
     survey: tuple[str, ...]
+    """What must be decided of the whole survey, and what was left out, as sentences."""
 
     def counts(self) -> dict[str, int]:
         """Return how many questions have each outcome."""
@@ -95,7 +77,7 @@ class Imported:
         }
 
 
-def report_text(imported: Imported) -> str:
+def report_text(imported: ImportedDraft) -> str:
     """Return the report in lines of at most 80 columns, but for long names."""
     counts = imported.counts()
     total = len(imported.entries)

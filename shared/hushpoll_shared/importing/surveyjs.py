@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hushpoll_shared.importing.conditions import Condition, NotUnderstood, both, parse
-from hushpoll_shared.importing.given import Given, Looks, listed
+from hushpoll_shared.importing.form_members import FormMembers, Looks, listed
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
-    Dropped,
+    DroppedPart,
     Kind,
     Question,
     Questionnaire,
@@ -48,13 +48,13 @@ class _Left:
     looks: Looks = field(default_factory=Looks)
     notes: list[str] = field(default_factory=list)
 
-    def named(self, given: Given) -> list[str]:
+    def named(self, given: FormMembers) -> list[str]:
         """Return the names that nobody has read, without those of looks, which are noted."""
         names = given.unread()
         self.looks.add(name for name in names if name in LOOKS)
         return [name for name in names if name not in LOOKS]
 
-    def of(self, what: str, given: Given) -> None:
+    def of(self, what: str, given: FormMembers) -> None:
         """Note what nobody has read of something around questions."""
         names = self.named(given)
         if names:
@@ -79,17 +79,9 @@ def is_surveyjs(document: object) -> bool:
 
 
 def read_surveyjs(document: object, *, name: str) -> Questionnaire:
-    """Return the questions of a survey of SurveyJS.
+    """Return the questions of a survey of SurveyJS; refuses one too deep or too large.
 
-    Parameters
-    ----------
-    name : str
-        The file's name, for errors and for a survey without a title.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no survey, or is nested too deeply or too large.
+    `name` is the file's, for errors and for a survey without a title.
     """
     if not isinstance(document, dict) or not is_surveyjs(document):
         raise refused(
@@ -97,8 +89,8 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
             "has no pages or elements of a survey",
             "give the JSON that SurveyJS Creator saves, or an XLSForm",
         )
-    survey, left = Given(document), _Left()
-    parts: list[Question | Dropped] = []
+    survey, left = FormMembers(document), _Left()
+    parts: list[Question | DroppedPart] = []
     for part in _parts(survey, _Around(left), "", 0, name):
         parts.append(part)
         if len(parts) > MOST_PARTS:
@@ -124,8 +116,8 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
 
 
 def _parts(
-    container: Given, around: _Around, where: str, depth: int, name: str
-) -> Iterator[Question | Dropped]:
+    container: FormMembers, around: _Around, where: str, depth: int, name: str
+) -> Iterator[Question | DroppedPart]:
     if depth > MOST_NESTED:
         raise refused(name, f"has panels nested more than {MOST_NESTED} deep", "take some away")
     for key in ("pages", "elements", "questions", "templateElements"):
@@ -133,9 +125,9 @@ def _parts(
         for number, element in enumerate(elements if isinstance(elements, list) else (), start=1):
             place = f"{where}, {key[:-1]} {number}" if where else f"{key[:-1]} {number}"
             if not isinstance(element, dict):
-                yield Dropped(place, place, "It is no object of a survey.")
+                yield DroppedPart(place, place, "It is no object of a survey.")
                 continue
-            given = Given(element)
+            given = FormMembers(element)
             kind = given.get("type")
             if key == "pages" or kind in _PANELS:
                 yield from _panel(given, around, place, depth, name)
@@ -147,12 +139,12 @@ def _parts(
                     if kind == "paneldynamic"
                     else f"It stands in an element of the type {kind!r}, which is dropped."
                 )
-                yield Dropped(inner.name, inner.where, reason)
+                yield DroppedPart(inner.name, inner.where, reason)
 
 
 def _panel(
-    given: Given, around: _Around, where: str, depth: int, name: str
-) -> Iterator[Question | Dropped]:
+    given: FormMembers, around: _Around, where: str, depth: int, name: str
+) -> Iterator[Question | DroppedPart]:
     """Return what stands on a page or in a panel; of itself it has a title and a condition."""
     title, described = words_of(given.get("title")), words_of(given.get("description"))
     condition, lost = _condition(given)
@@ -182,7 +174,7 @@ def _panel(
     around.left.of(where, given)
 
 
-def _condition(given: Given) -> tuple[Condition | None, tuple[str, ...]]:
+def _condition(given: FormMembers) -> tuple[Condition | None, tuple[str, ...]]:
     text = given.get("visibleIf")
     if given.get("visible") is False:
         return None, ("'visible: false'",)
@@ -195,11 +187,11 @@ def _condition(given: Given) -> tuple[Condition | None, tuple[str, ...]]:
 
 
 def _questions(
-    given: Given, kind: str, around: _Around, where: str
-) -> Iterator[Question | Dropped]:
+    given: FormMembers, kind: str, around: _Around, where: str
+) -> Iterator[Question | DroppedPart]:
     name = given.get("name")
     if not isinstance(name, str) or not name:
-        yield Dropped(where, where, "It has no name; give it one.")
+        yield DroppedPart(where, where, "It has no name; give it one.")
         return
     condition, lost = _condition(given)
     undecided = [
@@ -234,11 +226,13 @@ def _yes(given: object) -> bool:
     return given is True or given == "true"
 
 
-def _with_notes(question: Question, given: Given, kind: str, left: _Left) -> Question | Dropped:
+def _with_notes(
+    question: Question, given: FormMembers, kind: str, left: _Left
+) -> Question | DroppedPart:
     """Return a question with all that is said of it; what no reader has read is named."""
     notes = [note for key, note in LEFT_OUT.items() if given.get(key)]
     made = _read(question, given, kind)
-    if isinstance(made, Dropped):
+    if isinstance(made, DroppedPart):
         return made
     notes += _checks(given)
     if given.get("commentText"):
@@ -252,7 +246,7 @@ def _with_notes(question: Question, given: Given, kind: str, left: _Left) -> Que
 _LIMITS: Final = {"numeric": ("minValue", "maxValue"), "answercount": ("minCount", "maxCount")}
 
 
-def _checks(given: Given) -> list[str]:
+def _checks(given: FormMembers) -> list[str]:
     """Return what of the checks of an answer is left out; the limits were read."""
     kinds: list[str] = []
     others: list[str] = []
@@ -271,7 +265,7 @@ def _checks(given: Given) -> list[str]:
     return found
 
 
-def _limits(given: Given, kind: str) -> tuple[float | None, float | None]:
+def _limits(given: FormMembers, kind: str) -> tuple[float | None, float | None]:
     """Return the limits that the checks of an answer have."""
     low: float | None = None
     high: float | None = None
@@ -289,7 +283,7 @@ def _number(given: object) -> float | None:
     return float(given)
 
 
-def _read(question: Question, given: Given, kind: str) -> Question | Dropped:
+def _read(question: Question, given: FormMembers, kind: str) -> Question | DroppedPart:
     pictures = kind == "imagepicker"
     if kind in _CHOOSES_ONE or (pictures and not given.get("multiSelect")):
         return _choosing(question, given, pictures=pictures)
@@ -331,20 +325,22 @@ def _read(question: Question, given: Given, kind: str) -> Question | Dropped:
             return _whole_number(question, given, slider=False)
         if asked in ("date", "datetime-local", "month", "time", "week"):
             reason = "It asks for a date or a time; ask for a year or a period as a choice."
-            return Dropped(question.name, question.where, reason)
-        return Dropped(question.name, question.where, FREE_TEXT)
+            return DroppedPart(question.name, question.where, reason)
+        return DroppedPart(question.name, question.where, FREE_TEXT)
     if kind == "slider":
         reason = "It asks for two numbers at once; ask a question for each."
-        return Dropped(question.name, question.where, reason)
+        return DroppedPart(question.name, question.where, reason)
     reason = DROPPED.get(kind, f"Its type {kind!r} has no form here.")
-    return Dropped(question.name, question.where, reason)
+    return DroppedPart(question.name, question.where, reason)
 
 
-def _choosing(question: Question, given: Given, *, pictures: bool = False) -> Question | Dropped:
+def _choosing(
+    question: Question, given: FormMembers, *, pictures: bool = False
+) -> Question | DroppedPart:
     for key in ("choicesByUrl", "choicesFromQuestion"):
         if given.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
-            return Dropped(question.name, question.where, reason)
+            return DroppedPart(question.name, question.where, reason)
     choices, doubtful = _choices(given.get("choices"), pictures=pictures)
     counted = _counted(given)
     if choices and counted:
@@ -387,7 +383,7 @@ def _choices(listed_: object, *, pictures: bool = False) -> tuple[list[Choice], 
     found: dict[str, Choice] = {}
     without, twice, others = 0, set[str](), list[str]()
     for one in listed_ if isinstance(listed_, list) else ():
-        given = Given(one if isinstance(one, dict) else {"value": one})
+        given = FormMembers(one if isinstance(one, dict) else {"value": one})
         value, text = given.get("value"), words_of(given.get("text"))
         if pictures:
             given.pass_over(("imageLink",))
@@ -415,7 +411,7 @@ def _code(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def _counted(given: Given) -> list[Choice]:
+def _counted(given: FormMembers) -> list[Choice]:
     """Return the choices that are numbers from one to another."""
     low, high = (_whole(given.get(key)) for key in ("choicesMin", "choicesMax"))
     step = _whole(given.get("choicesStep")) or 1
@@ -424,7 +420,7 @@ def _counted(given: Given) -> list[Choice]:
     return [Choice(f"{one}", {UNNAMED: f"{one}"}) for one in range(low, high + 1, step)[:1000]]
 
 
-def _rating(question: Question, given: Given) -> Question:
+def _rating(question: Question, given: FormMembers) -> Question:
     ends = [words_of(given.get(key)) for key in ("minRateDescription", "maxRateDescription")]
     notes = list(question.notes)
     question = replace(question, ordered=True)
@@ -454,7 +450,7 @@ def _rating(question: Question, given: Given) -> Question:
     )
 
 
-def _whole_number(question: Question, given: Given, *, slider: bool) -> Question:
+def _whole_number(question: Question, given: FormMembers, *, slider: bool) -> Question:
     notes = list(question.notes)
     stated = {key: given.get(key) for key in ("min", "max")}
     for key, value in stated.items():
@@ -475,7 +471,9 @@ def _whole_number(question: Question, given: Given, *, slider: bool) -> Question
     return replace(question, kind=Kind.WHOLE, low=low, high=high, notes=tuple(notes))
 
 
-def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
+def _matrix(
+    question: Question, given: FormMembers, left: _Left
+) -> Iterator[Question | DroppedPart]:
     """Return the rows of a matrix as questions of one table."""
     rows, of_rows = _choices(given.get("rows"))
     columns, of_columns = _choices(given.get("columns"))
@@ -483,7 +481,7 @@ def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question 
     many = given.get("cellType") == "checkbox"
     required = _yes(given.get("isAllRowRequired")) or _yes(given.get("eachRowRequired"))
     if not rows:
-        yield Dropped(question.name, question.where, "It has no rows.")
+        yield DroppedPart(question.name, question.where, "It has no rows.")
         return
     left.notes += [f"Of {what}: {note}" for note in (*of_rows, *of_columns, *_of_table(given))]
     for row in rows:
@@ -504,17 +502,17 @@ def _matrix(question: Question, given: Given, left: _Left) -> Iterator[Question 
     left.of(what, given)
 
 
-def _is_random(given: Given) -> bool:
+def _is_random(given: FormMembers) -> bool:
     """Whether the rows of a matrix change places, by either name of that property."""
     return "random" in (given.get("rowOrder"), given.get("rowsOrder"))
 
 
-def _of_table(given: Given) -> list[str]:
+def _of_table(given: FormMembers) -> list[str]:
     """Return what of a table is left out that a question alone would say of itself."""
     return [note for key, note in LEFT_OUT.items() if given.get(key)] + _checks(given)
 
 
-def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
+def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | DroppedPart]:
     """Return the cells of a matrix of several columns: each column is a table of its rows."""
     columns = [
         one for one in given.objects("columns") if isinstance(one.get("name"), str | int | float)
@@ -522,7 +520,9 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
     rows, of_rows = _choices(given.get("rows"))
     what = f"the matrix {show(question.name)} ({question.where})"
     if not rows or not columns:
-        yield Dropped(question.name, question.where, "It has no rows, or no columns with a name.")
+        yield DroppedPart(
+            question.name, question.where, "It has no rows, or no columns with a name."
+        )
         return
     lost = [
         note
@@ -539,7 +539,7 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
         condition, hidden = _condition(column)
         for place, row in enumerate(rows):
             members = {"choices": choices, **column.members()}
-            cell = Given(members)
+            cell = FormMembers(members)
             cell.pass_over(("name", "title", "cellType", "isRequired", "visibleIf", "visible"))
             undecided = tuple(
                 f"It is asked of everybody: its condition {text} is not understood."
@@ -566,12 +566,12 @@ def _cells(question: Question, given: Given, left: _Left) -> Iterator[Question |
     left.of(what, given)
 
 
-def _items(question: Question, given: Given, left: _Left) -> Iterator[Question | Dropped]:
+def _items(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | DroppedPart]:
     """Return the fields of a question of several texts; those of numbers are questions."""
     items = given.objects("items")
     what = f"the question {show(question.name)} ({question.where})"
     if not items:
-        yield Dropped(question.name, question.where, FREE_TEXT)
+        yield DroppedPart(question.name, question.where, FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
     left.notes += [f"Of {what}: {one}" for one in _of_table(given)]

@@ -50,42 +50,19 @@ _READ: Final = ("survey", "choices", "settings")
 
 @dataclass(frozen=True)
 class Sheets:
-    """What a workbook has in it.
-
-    Parameters
-    ----------
-    rows : mapping
-        Rows of cells of each sheet, by its name in small letters; an empty cell is an empty text.
-    notes : tuple of str
-        What of the workbook is in none of its cells, as sentences.
-    """
+    """What a workbook has in it."""
 
     rows: Mapping[str, list[list[str]]]
+    """Of cells of each sheet, by its name in small letters; an empty cell is an empty text."""
     notes: tuple[str, ...] = ()
+    """What of the workbook is in none of its cells, as sentences."""
 
 
 def read_sheets(content: bytes, *, name: str) -> Sheets:
-    """Return the cells of a workbook as texts.
+    """Return the cells of a workbook as texts, by its first bytes; refuses macros and encryption.
 
-    Parameters
-    ----------
-    content : bytes
-        The whole file. What it begins with tells its format, not its name.
-    name : str
-        What errors call it.
-
-    Returns
-    -------
-    Sheets
-        Rows by sheet. A whole number is written without a fraction, true and false in small
-        letters, and a date as ISO 8601 has it.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no workbook, is damaged, encrypted or too large, or has macros.
-    MissingExtra
-        For XLSX and XLS without the extra ``import``.
+    A whole number is written without a fraction, true and false in small letters, and a date as ISO
+    8601 has it.
     """
     if content.startswith(ARCHIVE):
         comments, formulas = _check_archive(content, name)
@@ -102,13 +79,7 @@ def read_sheets(content: bytes, *, name: str) -> Sheets:
 
 
 def text_in(content: bytes, name: str) -> str:
-    """Return the text of a file that is no workbook.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no text in UTF-8, or a PDF file, which may be one.
-    """
+    """Return the text of a file in UTF-8 that is no workbook; refuses PDF, which may be text."""
     if content.startswith(b"%PDF-"):
         raise refused(name, "is a PDF file", "give the form itself, as XLSX, XLS, CSV or JSON")
     what = f"the file {named(name)}"

@@ -16,13 +16,13 @@ from hushpoll_shared.importing.conditions import (
     limits,
     parse,
 )
+from hushpoll_shared.importing.form_members import FormMembers, Looks, listed
 from hushpoll_shared.importing.form_rows import Row, above, header, table
-from hushpoll_shared.importing.given import Given, Looks, listed
-from hushpoll_shared.importing.language_names import tag_of
+from hushpoll_shared.importing.languages import tag_of
 from hushpoll_shared.importing.questionnaire import (
     UNNAMED,
     Choice,
-    Dropped,
+    DroppedPart,
     Kind,
     Question,
     Questionnaire,
@@ -135,20 +135,7 @@ class _Form:
 
 
 def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
-    """Return the questions of an XLSForm.
-
-    Parameters
-    ----------
-    sheets : Sheets
-        See :func:`~hushpoll_shared.importing.workbook.read_sheets`.
-    name : str
-        The file's name, for errors and for a form without an id.
-
-    Raises
-    ------
-    InvalidParameter
-        If it has no table of questions, or groups that do not begin and end in pairs.
-    """
+    """Return the questions of an XLSForm; `name` is for errors and for a form without an id."""
     title = _survey_sheet(sheets.rows)
     if title is None:
         raise refused(
@@ -158,7 +145,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
         )
     notes = [*sheets.notes, *_unread(sheets.rows, title)]
     settings, *more = table(sheets.rows.get("settings", []), "settings", first=True) or [
-        Row(Given({}), {}, "")
+        Row(FormMembers({}), {}, "")
     ]
     form_title = settings.texts("form_title")
     named = settings.get("form_id")
@@ -170,7 +157,7 @@ def read_xlsform(sheets: Sheets, *, name: str) -> Questionnaire:
         notes.append(f"The settings {listed(others)} have no form here and are left out.")
     notes += [f"A second row of settings is left out ({row.where})." for row in more]
     form = _Form(*_choices(sheets.rows, notes), notes)
-    parts: list[Question | Dropped] = []
+    parts: list[Question | DroppedPart] = []
     for row in table(sheets.rows[title], title):
         part = _row(row, form, name)
         if part is not None:
@@ -234,12 +221,12 @@ def _choices(
     return lists, said
 
 
-def _row(row: Row, form: _Form, name: str) -> Question | Dropped | None:
+def _row(row: Row, form: _Form, name: str) -> Question | DroppedPart | None:
     """Return what a row of the survey asks; None of one that begins or ends a group."""
     kind = " ".join(row.get("type").split())
     if not kind:
         reason = "It has no type; give it one in the column type, or remove the row."
-        return Dropped(row.get("name") or row.where, row.where, reason)
+        return DroppedPart(row.get("name") or row.where, row.where, reason)
     if _BEGINS.fullmatch(kind):
         form.groups.append(_group(row, kind.lower(), form))
         return None
@@ -297,7 +284,7 @@ def _relevance(row: Row) -> tuple[Condition | None, str]:
         return None, f"{text!r} ({error})"
 
 
-def _part(row: Row, kind: str, form: _Form) -> Question | Dropped:
+def _part(row: Row, kind: str, form: _Form) -> Question | DroppedPart:
     name = row.get("name") or row.where
     choosing = _CHOOSES.fullmatch(kind)
     inner = form.groups[-1]
@@ -306,7 +293,7 @@ def _part(row: Row, kind: str, form: _Form) -> Question | Dropped:
     if choosing:
         form.asked.add(choosing["list"].strip())
     if not row.get("name"):
-        return Dropped(name, row.where, "It has no name; give it one in the column name.")
+        return DroppedPart(name, row.where, "It has no name; give it one in the column name.")
     question = Question(
         name=name,
         where=row.where,
@@ -326,8 +313,8 @@ def _part(row: Row, kind: str, form: _Form) -> Question | Dropped:
         made = _range(question, row)
     else:
         reason = _DROPPED.get(kind.lower(), f"Its type {kind!r} has no form here.")
-        made = Dropped(name, row.where, reason)
-    return made if isinstance(made, Dropped) else _around(_headed(made, form), row, form)
+        made = DroppedPart(name, row.where, reason)
+    return made if isinstance(made, DroppedPart) else _around(_headed(made, form), row, form)
 
 
 def _headed(question: Question, form: _Form) -> Question:
@@ -367,27 +354,27 @@ def _joined(head: Words, words: Words) -> dict[str, str]:
 
 def _choosing(
     question: Question, row: Row, match: re.Match[str], form: _Form
-) -> Question | Dropped:
+) -> Question | DroppedPart:
     kind, of = " ".join(match["kind"].lower().split()), match["list"].strip()
     if "file" in kind or "external" in kind:
-        return Dropped(question.name, question.where, _ELSEWHERE)
+        return DroppedPart(question.name, question.where, _ELSEWHERE)
     if kind == "rank":
-        return Dropped(
+        return DroppedPart(
             question.name,
             question.where,
             "It asks for an order of choices, which is no single answer; ask for the first choice.",
         )
     look = form.look(row)
     if "search(" in "".join(row.get("appearance").lower().split()):
-        return Dropped(question.name, question.where, _ELSEWHERE_SEARCHED)
+        return DroppedPart(question.name, question.where, _ELSEWHERE_SEARCHED)
     if "label" in look:
         form.groups[-1].heads[of] = Table(question.name, question.words, question.help)
-        return Dropped(question.name, question.where, _HEADS_A_TABLE)
+        return DroppedPart(question.name, question.where, _HEADS_A_TABLE)
     if of.startswith("${"):
         reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."
-        return Dropped(question.name, question.where, reason)
+        return DroppedPart(question.name, question.where, reason)
     if of not in form.lists:
-        return Dropped(
+        return DroppedPart(
             question.name,
             question.where,
             f"Its list of choices {of!r} is not in the file; add it to the sheet of choices.",
@@ -459,7 +446,7 @@ def _parameters(row: Row) -> dict[str, str]:
     return dict(part.partition("=")[::2] for part in re.split(r"[\s,;]+", text) if part)
 
 
-def _range(question: Question, row: Row) -> Question | Dropped:
+def _range(question: Question, row: Row) -> Question | DroppedPart:
     given = _parameters(row)
     try:
         start, end, step = (
@@ -467,7 +454,7 @@ def _range(question: Question, row: Row) -> Question | Dropped:
             for key, default in (("start", "1"), ("end", "10"), ("step", "1"))
         )
     except ValueError:
-        return Dropped(
+        return DroppedPart(
             question.name,
             question.where,
             f"Its parameters {row.get('parameters')!r} are no numbers start, end and step.",
@@ -478,7 +465,9 @@ def _range(question: Question, row: Row) -> Question | Dropped:
     if step == 1 and start.is_integer() and end.is_integer() and start < end:
         return replace(question, low=start, high=end, ordered=True)
     if step <= 0 or end <= start or (end - start) / step > 1000:
-        return Dropped(question.name, question.where, "Its range has no steps that can be listed.")
+        return DroppedPart(
+            question.name, question.where, "Its range has no steps that can be listed."
+        )
     count = int((end - start) / step + 1e-9) + 1
     values = [f"{start + place * step:.10g}" for place in range(count)]
     return replace(

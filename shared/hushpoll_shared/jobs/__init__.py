@@ -15,7 +15,7 @@ function of the services, a survey's version and the job that is asked for. A wh
         words: ClassVar[str] = "a ranking"                      # of the action log
         body: ClassVar[str] = "What is ranked."                 # of the parameters, in OpenAPI
 
-        attribute: Word = asked("Attribute whose categories are ranked.")
+        attribute: Word = parameter("Attribute whose categories are ranked.")
         confidence: float = confidence_of("intervals")
 
     # server/hushpoll_server/jobs/kinds.py, and a line of KINDS

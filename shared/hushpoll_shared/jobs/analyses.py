@@ -17,7 +17,7 @@ from hushpoll_shared.jobs.job import (
     confidence_of,
 )
 from hushpoll_shared.queries.dependencies import Dependencies
-from hushpoll_shared.querying.query import Request, asked
+from hushpoll_shared.querying.query import Request, parameter
 
 SHAPE_ALPHA: Final = 0.01
 
@@ -39,7 +39,7 @@ class Shape(Job):
     table: ClassVar[str | None] = "shape"
     rows: ClassVar[str] = "attributes"
 
-    alpha: float = asked(
+    alpha: float = parameter(
         "Chance, at most, that a survey without a fake is flagged.",
         SHAPE_ALPHA,
         least=1e-9,
@@ -63,11 +63,11 @@ class Table(Job):
     table: ClassVar[str | None] = "joint-table"
     rows: ClassVar[str] = "cells"
 
-    attributes: Annotated[tuple[Word, ...], Size(2, 3)] = asked(
+    attributes: Annotated[tuple[Word, ...], Size(2, 3)] = parameter(
         "Two or three different attributes."
     )
     confidence: float = confidence_of("intervals of the unbiased shares")
-    likelihood: bool = asked(
+    likelihood: bool = parameter(
         "Whether shares by maximum likelihood stand beside the unbiased ones: never negative, and "
         "without an interval.",
         True,
@@ -88,20 +88,20 @@ _ROWS: Final = (
 class MarginModel(Request):
     """A distribution of the population that is known."""
 
-    attributes: _Names = asked(f"{_NAMES}, perturbed or in clear.")
-    shares: Mapping[str, Any] | None = asked(
+    attributes: _Names = parameter(f"{_NAMES}, perturbed or in clear.")
+    shares: Mapping[str, Any] | None = parameter(
         _NESTED + "They add up to 1; the missing category may be left out.", None
     )
-    rows: _Rows | None = asked(_ROWS, None)
+    rows: _Rows | None = parameter(_ROWS, None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StrataModel(Request):
     """Parts of the population from which respondents were drawn without replacement."""
 
-    attributes: _Names = asked(f"{_NAMES} in clear.")
-    sizes: Mapping[str, Any] | None = asked(_NESTED + "Numbers of people.", None)
-    rows: _Rows | None = asked(_ROWS, None)
+    attributes: _Names = parameter(f"{_NAMES} in clear.")
+    sizes: Mapping[str, Any] | None = parameter(_NESTED + "Numbers of people.", None)
+    rows: _Rows | None = parameter(_ROWS, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,26 +112,26 @@ class WeightsModel(Request):
     is a number for each category of attributes in clear, or for each cell of several.
     """
 
-    attributes: _Names = asked(f"{_NAMES} in clear; at most 65,536 cells.")
-    weights: Mapping[str, Any] | None = asked(
+    attributes: _Names = parameter(f"{_NAMES} in clear; at most 65,536 cells.")
+    weights: Mapping[str, Any] | None = parameter(
         _NESTED + "People for whom a respondent stands.", None
     )
-    rows: _Rows | None = asked(_ROWS, None)
+    rows: _Rows | None = parameter(_ROWS, None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DesignModel(Request):
     """What is known of the sample and of its population."""
 
-    margins: Annotated[tuple[MarginModel, ...], Size(most=16)] = asked(
+    margins: Annotated[tuple[MarginModel, ...], Size(most=16)] = parameter(
         "One is post-stratified to, several are raked to.", ()
     )
-    strata: StrataModel | None = asked("", None)
-    weights: WeightsModel | None = asked("", None)
-    population: float | None = asked(
+    strata: StrataModel | None = parameter("", None)
+    weights: WeightsModel | None = parameter("", None)
+    population: float | None = parameter(
         "People from whom respondents were drawn without replacement.", None
     )
-    bounds: Annotated[tuple[float, ...], Size(most=64)] | None = asked(
+    bounds: Annotated[tuple[float, ...], Size(most=64)] | None = parameter(
         "Smallest and largest factor by which margins may change a weight.", None
     )
 
@@ -151,10 +151,10 @@ class Weight(Job):
     table: ClassVar[str | None] = "weighted-shares"
     rows: ClassVar[str] = "attributes"
 
-    attributes: Annotated[tuple[Word, ...], Size(1, 64)] = asked(
+    attributes: Annotated[tuple[Word, ...], Size(1, 64)] = parameter(
         "Different attributes whose shares are estimated."
     )
-    design: DesignModel = asked("As of the route `weighted-shares`.", empty=DesignModel)
+    design: DesignModel = parameter("As of the route `weighted-shares`.", empty=DesignModel)
     confidence: float = confidence_of("intervals")
 
 
@@ -176,7 +176,7 @@ class DependencyTests(Job):
     rows: ClassVar[str] = "pairs"
 
     rate: float = asked_as(Dependencies, "rate")
-    where: Annotated[Mapping[Word, tuple[Category, ...]], Size(1, 64)] | None = asked(
+    where: Annotated[Mapping[Word, tuple[Category, ...]], Size(1, 64)] | None = parameter(
         "By attribute in clear, the categories of the reports that the tests are about; by default "
         "all reports.",
         None,
@@ -205,32 +205,32 @@ class Regress(KeptJob):
         "It is kept\nuntil it is deleted.",
     )
 
-    formula: Annotated[str, Size(1, 4_000)] = asked(
+    formula: Annotated[str, Size(1, 4_000)] = parameter(
         "`outcome ~ terms`, such as `income ~ gender + C(region, ref='north')`."
     )
-    family: Literal["logit", "multinomial", "ordered", "linear"] | None = asked(
+    family: Literal["logit", "multinomial", "ordered", "linear"] | None = parameter(
         "Model of the outcome; by default `logit` of two categories, `multinomial` of more, "
         "`linear` of numbers.",
         None,
     )
-    saturated: bool = asked(
+    saturated: bool = parameter(
         "Whether each combination of values in clear has its own chances of the perturbed "
         "predictors.",
         False,
     )
-    robust: bool = asked("Whether standard errors come from the sandwich.", False)
-    estimator: Literal["reduced", "likelihood"] | None = asked(
+    robust: bool = parameter("Whether standard errors come from the sandwich.", False)
+    estimator: Literal["reduced", "likelihood"] | None = parameter(
         "`likelihood`: its maximum; `reduced`: that less its first-order bias, where all slopes "
         "have Wald's intervals; by default the second if a question is randomised.",
         None,
     )
     confidence: float = confidence_of("intervals")
-    at: Annotated[Mapping[Word, Category], Size(1, 64)] | None = asked(
+    at: Annotated[Mapping[Word, Category], Size(1, 64)] | None = parameter(
         "By predictor, the value that all respondents have in a prediction of the chances of the "
         "outcome.",
         None,
     )
-    for_readers: bool = asked(
+    for_readers: bool = parameter(
         "Whether it keeps to the groups in clear that readers without the right to export may see: "
         "small ones merged, none before the end of collection, and several attributes only where "
         "all together leave no few reports. Readers see such a regression.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hushpoll_shared.jobs.job import Job, Size
-from hushpoll_shared.querying.query import Request, asked
+from hushpoll_shared.querying.query import Request, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ class Seal(Job):
 class MailTextParameters(Request):
     """A text of a mail, with {link} and other placeholders in braces."""
 
-    subject: Annotated[str, Size(1, 200)] = asked("")
-    body: Annotated[str, Size(1, 10_000)] = asked(
+    subject: Annotated[str, Size(1, 200)] = parameter("")
+    body: Annotated[str, Size(1, 10_000)] = parameter(
         "With {link}; and {greeting}, {name}, {title}, {closes}, {operator} as wanted."
     )
 
@@ -46,7 +46,7 @@ class Remind(Job):
     words: ClassVar[str] = "reminders by mail"
     body: ClassVar[str] = "Texts of the mails."
 
-    texts: Annotated[Mapping[str, MailTextParameters], Size(most=100)] = asked(
+    texts: Annotated[Mapping[str, MailTextParameters], Size(most=100)] = parameter(
         "By language of the survey; without one the server's own text is sent.", empty=dict
     )
 
@@ -55,9 +55,9 @@ class Remind(Job):
 class PersonParameters(Request):
     """One person who is invited."""
 
-    address: Annotated[str, Size(most=1000)] = asked("Of mail, in ASCII.")
-    name: Annotated[str, Size(most=1000)] | None = asked("", None)
-    language: Annotated[str, Size(most=100)] | None = asked(
+    address: Annotated[str, Size(most=1000)] = parameter("Of mail, in ASCII.")
+    name: Annotated[str, Size(most=1000)] | None = parameter("", None)
+    language: Annotated[str, Size(most=100)] | None = parameter(
         "One of the survey's; by default its own.", None
     )
 
@@ -77,4 +77,4 @@ class Invite(Remind):
         "The people who are invited, each by one address, and the texts of their mails."
     )
 
-    people: Annotated[tuple[PersonParameters, ...], Size(1, 100_000)] = asked("")
+    people: Annotated[tuple[PersonParameters, ...], Size(1, 100_000)] = parameter("")

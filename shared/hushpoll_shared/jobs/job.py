@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from hushpoll_shared.estimators import CONFIDENCES
-from hushpoll_shared.querying.query import Query, Request, asked
+from hushpoll_shared.querying.query import Query, Request, parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ Category = Annotated[str, Size(1, 1000)]
 def confidence_of(intervals: str) -> Any:
     """Return the field that says how sure intervals are."""
     least, most = CONFIDENCES
-    return asked(f"Of the {intervals}.", 0.95, least=least, most=most)
+    return parameter(f"Of the {intervals}.", 0.95, least=least, most=most)
 
 
 def asked_as(query: type[Query[Any]], name: str) -> Any:
     """Return a field as a query declares it, where a job does in turn what the query asks."""
     (said,) = (one for one in query.parameters() if one.name == name)
-    return asked(said.means, said.default, least=said.least, most=said.most, above=said.above)
+    return parameter(said.means, said.default, least=said.least, most=said.most, above=said.above)
 
 
 @dataclass(frozen=True, slots=True)

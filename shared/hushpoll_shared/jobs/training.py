@@ -15,7 +15,7 @@ from hushpoll_shared.group_metrics import (
     ProtectedInput,
 )
 from hushpoll_shared.jobs.job import Job, Kept, KeptJob, Size, Word
-from hushpoll_shared.querying.query import Request, asked
+from hushpoll_shared.querying.query import Request, parameter
 
 MOST_SEED = 2**31 - 1
 
@@ -24,10 +24,10 @@ MOST_SEED = 2**31 - 1
 class RecipeChoices(Request):
     """A learner and an encoding."""
 
-    learner: Word | None = asked(
+    learner: Word | None = parameter(
         "The training algorithm, as hushpoll train --learner names it.", None
     )
-    encoding: Word | None = asked(
+    encoding: Word | None = parameter(
         "How records become features, as hushpoll train --encoding names it.", None
     )
 
@@ -36,8 +36,8 @@ class RecipeChoices(Request):
 class FitChoices(RecipeChoices):
     """A learner with its parameters, and an encoding."""
 
-    seed: int = asked("Of the learner.", 0, least=0, most=MOST_SEED, strict=True)
-    parameters: Annotated[Mapping[str, int | float | Word], Size(most=64)] = asked(
+    seed: int = parameter("Of the learner.", 0, least=0, most=MOST_SEED, strict=True)
+    parameters: Annotated[Mapping[str, int | float | Word], Size(most=64)] = parameter(
         "Of the learner, as hushpoll train --params names them.", empty=dict
     )
 
@@ -65,7 +65,7 @@ class Train(FitChoices, KeptJob):
         besides="its model",
     )
 
-    folds: int | None = asked(
+    folds: int | None = parameter(
         "Parts to cross-fit, to estimate accuracy and fairness from the records alone; without it "
         "nothing is measured.",
         None,
@@ -90,22 +90,26 @@ class Tune(RecipeChoices, Job):
     words: ClassVar[str] = "a search for a model's parameters"
     body: ClassVar[str] = "A search of a learner's parameters on the records alone."
 
-    seed: int = asked("Of folds and learner.", 0, least=0, most=MOST_SEED, strict=True)
-    trials: int = asked("Sets of parameters that are tried.", 30, least=1, most=500, strict=True)
-    folds: int = asked("Parts that each set is scored on.", FOLDS, least=2, most=20, strict=True)
+    seed: int = parameter("Of folds and learner.", 0, least=0, most=MOST_SEED, strict=True)
+    trials: int = parameter(
+        "Sets of parameters that are tried.", 30, least=1, most=500, strict=True
+    )
+    folds: int = parameter(
+        "Parts that each set is scored on.", FOLDS, least=2, most=20, strict=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedShares(Request):
     """Shares of the population that are known beforehand: declared, or from an earlier survey."""
 
-    unprivileged: float = asked(
+    unprivileged: float = parameter(
         "Of the people in either group, those in the unprivileged one.", 0.5, above=0, below=1
     )
-    positive: float = asked(
+    positive: float = parameter(
         "Of the unprivileged group, those predicted positive.", 0.3, above=0, below=1
     )
-    base: float = asked("Those with a positive label.", 0.3, above=0, below=1)
+    base: float = parameter("Those with a positive label.", 0.3, above=0, below=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,29 +136,29 @@ class Fairness(FitChoices, KeptJob):
         "It is kept until\nit is deleted.",
     )
 
-    folds: int = asked(
+    folds: int = parameter(
         "Parts to cross-fit: each is audited unseen.", FOLDS, least=2, most=100, strict=True
     )
-    protected_input: ProtectedInput = asked(
+    protected_input: ProtectedInput = parameter(
         "What the models get of the protected attribute, never its record: nothing, or each of its "
         "values in turn.",
         PROTECTED_INPUTS[0],
     )
-    groups: str | None = asked(
+    groups: str | None = parameter(
         "An attribute whose categories are compared with `reference`; by default the two groups of "
         "the manifest are.",
         None,
     )
-    reference: str | None = asked("A category of `groups`.", None)
-    together: Literal["each", "simultaneous", "discoveries"] = asked(
+    reference: str | None = parameter("A category of `groups`.", None)
+    together: Literal["each", "simultaneous", "discoveries"] = parameter(
         "Of several groups: each interval by itself; those of all groups together, and the largest "
         "disparity; or each by itself, with few false discoveries over the groups.",
         "each",
     )
-    confidence: float = asked(
+    confidence: float = parameter(
         "Of the intervals.", CONFIDENCE, least=CONFIDENCES[0], most=LARGEST_CONFIDENCE
     )
-    expected: ExpectedShares | None = asked(
+    expected: ExpectedShares | None = parameter(
         "What a survey of this size can find is said for these shares; by default for those that "
         "the records give.",
         None,

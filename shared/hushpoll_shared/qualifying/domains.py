@@ -26,13 +26,7 @@ _CONDITION: Final = re.compile(r'([^=;"]+)=((?:"[^"]*"|[^";])+)(?:;|\Z)')
 
 
 def read_where(text: str, field: str) -> dict[str, tuple[str, ...]]:
-    """Return the conditions of a text; :func:`spelled_where` is the inverse.
-
-    Raises
-    ------
-    InvalidParameter
-        If it has another form, or an attribute or a category of one twice.
-    """
+    """Return the conditions of a text; :func:`spelled_where` is the inverse."""
     found: dict[str, tuple[str, ...]] = {}
     at = 0
     while at < len(text) or not found:
@@ -57,13 +51,7 @@ def read_where(text: str, field: str) -> dict[str, tuple[str, ...]]:
 
 
 def checked_where(where: object) -> dict[str, tuple[str, ...]] | None:
-    """Return conditions that a document has; None where there are none.
-
-    Raises
-    ------
-    TypeError
-        If they have another form.
-    """
+    """Return conditions that a document has, None without; a TypeError for another form."""
     if not isinstance(where, Mapping):
         raise TypeError("where is no object of attributes")
     for name, categories in where.items():

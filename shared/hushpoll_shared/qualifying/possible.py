@@ -57,19 +57,9 @@ def cut_ends(
 def cut_ends(
     lower: float | None, upper: float | None, possible: Possible | None
 ) -> tuple[float | None, float | None]:
-    """Return the ends of an interval as they are shown.
+    """Return the ends of an interval cut to what is possible, unless it lies outside as a whole.
 
-    Parameters
-    ----------
-    lower, upper : float or None
-        The ends; None where there is no bound, which stays so.
-    possible : (float, float) or None
-        What there can be; None where anything can.
-
-    Returns
-    -------
-    tuple
-        Both ends within what is possible; as they are if the whole interval lies outside.
+    None stays None: there is no bound, or of `possible` anything can be.
     """
     if possible is None:
         return lower, upper
@@ -94,17 +84,7 @@ def is_cut(lower: float | None, upper: float | None, possible: Possible | None) 
 
 
 def cut_row(row: Any, possible: Possible | None, member: str = "") -> tuple[Any, bool]:
-    """Return a dataclass with its interval as it is shown, and whether that was cut.
-
-    Parameters
-    ----------
-    row : dataclass
-        With ``lower`` and ``upper``; without, it stays as it is.
-    possible : (float, float) or None
-        What there can be.
-    member : str
-        The member of the row that has the interval; empty: the row itself.
-    """
+    """Return a dataclass with its interval, or a member's, as shown; and whether that was cut."""
     if possible is None:
         return row, False
     if member:

@@ -78,28 +78,19 @@ def not_shown(rows: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """How far intervals are expected to reach, and how far they may to tell something.
-
-    Attributes
-    ----------
-    part : str
-        The part of the result; where it has several reaches, all of them must tell.
-    what : str
-        What is estimated, or tested, in words.
-    half_width : float
-        Expected half of the interval's width; of a test the smallest effect that it finds with a
-        power of .8. Infinite where there is no bound.
-    most : float
-        Largest half-width that tells something; of a test the largest effect that there can be.
-    unit : {"points", "scale", "phi"}
-        Unit of both: shares, which are said in percentage points; a scale's unit; phi of a test.
-    """
+    """How far intervals are expected to reach, and how far they may to tell something."""
 
     part: str
+    """The part of the result; where it has several reaches, all of them must tell."""
     what: str
+    """What is estimated, or tested, in words."""
     half_width: float
+    """Expected half of the interval's width; of a test the smallest effect that it finds with a
+    power of .8. Infinite where there is no bound."""
     most: float
+    """Largest half-width that tells something; of a test the largest effect that there can be."""
     unit: Literal["points", "scale", "phi"] = "points"
+    """Of both: shares, which are said in percentage points; a scale's unit; phi of a test."""
 
     @property
     def ratio(self) -> float:
@@ -108,10 +99,7 @@ class Reach:
 
 
 def share_tells(categories: int) -> float:
-    """Return the largest half-width with which the share of one of k categories tells something.
-
-    That is a quarter, or the share that each has where all are equally frequent.
-    """
+    """Return the largest half-width of one of k shares that tells something: a quarter, or 1/k."""
     return min(0.25, 1 / categories)
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from hushpoll_shared.qualifying.possible import SHARES, cut_row
-from hushpoll_shared.qualifying.telling import Tells
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
@@ -17,8 +16,8 @@ from hushpoll_shared.queries.parts.rows import (
     says_nothing,
     with_reports,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.query import Query, confidence, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
@@ -35,10 +34,10 @@ class AnsweredAttribute:
     """The distribution of an attribute among those who answered, or were asked."""
 
     name: str
-    missing: str = told(
+    missing: str = member(
         "Category of skipped answers; not asked where the shares are of those who were asked."
     )
-    answered: SummaryEstimate = told("Share of all people who answered, or were asked.")
+    answered: SummaryEstimate = member("Share of all people who answered, or were asked.")
     categories: tuple[AnsweredCategory, ...]
     n: int | None = field(default=None, metadata=ANSWER_IT)
 
@@ -56,8 +55,8 @@ class SharesOfAnswered(Result):
 
     n: int
     confidence: float
-    intervals: str = told(HOW_TO_READ)
-    assumption: str = told("Whom the shares are about, in words.")
+    intervals: str = member(HOW_TO_READ)
+    assumption: str = member("Whom the shares are about, in words.")
     attributes: tuple[AnsweredAttribute, ...]
 
     def sections(self) -> Iterator[Section]:
@@ -132,7 +131,7 @@ class Answered(Query[SharesOfAnswered]):
     looked_at: ClassVar[str] = "the shares among those who answered"
     family: ClassVar[str] = "ordered"
 
-    attribute: str | None = asked(
+    attribute: str | None = parameter(
         "By default all that may be skipped, and all follow-ups.", None, attribute=True
     )
     confidence: float = confidence()

@@ -9,11 +9,12 @@ from typing import ClassVar, Final
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.qualifying.possible import DIFFERENCES
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import DIFFERENCE, Reach, half_width
-from hushpoll_shared.queries.parts.rows import HOW_TO_READ, LEVEL, BoundedEstimate
-from hushpoll_shared.queries.parts.sides import (
+from hushpoll_shared.queries.parts import (
     ASSUMED,
+    HOW_TO_READ,
+    LEVEL,
+    BoundedEstimate,
     EpsilonOfBoth,
     Wave,
     both,
@@ -23,26 +24,20 @@ from hushpoll_shared.queries.parts.sides import (
     since_survey,
     since_version,
 )
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 CHANGE: Final = (
-    Shown("before", lambda row: f"{row.before.value:.4f}"),
-    Shown("after", lambda row: f"{row.after.value:.4f}"),
-    Shown("change", lambda row: f"{row.difference.value:+.4f}"),
-    Shown(LEVEL, lambda row: f"{row.difference.lower:+.4f} to {row.difference.upper:+.4f}"),
+    TextColumn("before", lambda row: f"{row.before.value:.4f}"),
+    TextColumn("after", lambda row: f"{row.after.value:.4f}"),
+    TextColumn("change", lambda row: f"{row.difference.value:+.4f}"),
+    TextColumn(LEVEL, lambda row: f"{row.difference.lower:+.4f} to {row.difference.upper:+.4f}"),
 )
 
 
 def labels_of(text: str, field: str) -> dict[str, str]:
-    """Return the mapping of categories to labels that a text gives as JSON.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no JSON object of texts.
-    """
+    """Return the mapping of categories to labels that a text gives as a JSON object of texts."""
     try:
         mapping = parse_json(text.encode())
     except InvalidJson as error:
@@ -66,7 +61,7 @@ class LabelChange:
     label: str
     before: BoundedEstimate
     after: BoundedEstimate
-    difference: BoundedEstimate = told("After minus before.")
+    difference: BoundedEstimate = member("After minus before.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +74,8 @@ class ChangeOfShares(Result):
     after: Wave
     confidence: float
     simultaneous: bool
-    intervals: str = told(HOW_TO_READ)
-    assumption: str = told(ASSUMED)
+    intervals: str = member(HOW_TO_READ)
+    assumption: str = member(ASSUMED)
     epsilon_of_both: EpsilonOfBoth
     changes: tuple[LabelChange, ...]
 
@@ -141,18 +136,18 @@ class Change(Query[ChangeOfShares]):
     family: ClassVar[str] = "relations"
     compares: ClassVar[bool] = True
 
-    attribute: str = asked("Attribute of this version.", positional=True, attribute=True)
+    attribute: str = parameter("Attribute of this version.", positional=True, attribute=True)
     since_version: int = since_version()
     since_survey: str | None = since_survey()
     since_attribute: str | None = since_attribute()
-    mapping: Mapping[str, str] | None = asked(
+    mapping: Mapping[str, str] | None = parameter(
         "JSON object from categories of this version to labels; a category that is not named is "
         "its own label. Both sides must have the same labels.",
         None,
         spelling=LABELS,
         flag="map",
     )
-    since_mapping: Mapping[str, str] | None = asked(
+    since_mapping: Mapping[str, str] | None = parameter(
         "The same for the version to compare with.",
         None,
         spelling=EARLIER_LABELS,

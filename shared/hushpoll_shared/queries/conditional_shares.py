@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
-from hushpoll_shared.qualifying.telling import GROUPS, Tells
 from hushpoll_shared.qualifying.verdict import DIFFERENCE, Reach, half_width, share_tells
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ESTIMATE,
     HOW_TO_READ,
     BoundedEstimate,
     says_nothing,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.query import Query, confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import GROUPS, Result, Section, Tells, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 
 
@@ -24,8 +23,8 @@ from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 class GroupEstimate(BoundedEstimate):
     """An estimate for one category in one group."""
 
-    group: str = told("Category of `given`.")
-    category: str = told("Category of `of`.")
+    group: str = member("Category of `given`.")
+    category: str = member("Category of `of`.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +39,10 @@ class SharesInGroups(Result):
     n: int
     confidence: float
     simultaneous: bool
-    intervals: str = told(HOW_TO_READ)
-    shares: tuple[GroupEstimate, ...] = told("Group by group.")
+    intervals: str = member(HOW_TO_READ)
+    shares: tuple[GroupEstimate, ...] = member("Group by group.")
     reference: str | None
-    differences: tuple[GroupEstimate, ...] | None = told(
+    differences: tuple[GroupEstimate, ...] | None = member(
         "Share in the group minus share in the reference; null without a reference."
     )
 
@@ -116,9 +115,9 @@ class ConditionalShares(Query[SharesInGroups]):
     family: ClassVar[str] = "relations"
     serves: ClassVar[str] = "shares in groups"
 
-    of: str = asked("Attribute whose shares are estimated.", attribute=True)
-    given: str = asked("Attribute whose categories are the groups.", attribute=True)
-    reference: str | None = asked(
+    of: str = parameter("Attribute whose shares are estimated.", attribute=True)
+    given: str = parameter("Attribute whose categories are the groups.", attribute=True)
+    reference: str | None = parameter(
         "A category of `given`; every other group is compared with it.", None, category_of="given"
     )
     confidence: float = confidence()

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hushpoll_shared.qualifying.possible import SHARES
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, half_width, share_tells
-from hushpoll_shared.queries.parts.rows import FREQUENCY, Poisoning
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.queries.parts import FREQUENCY, Poisoning
+from hushpoll_shared.querying.query import Query, confidence, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, member
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
     """The estimated share of the population in two categories."""
 
-    a: str = told("Category of attribute a.")
-    b: str = told("Category of attribute b.")
-    frequency: float = told("Unbiased; may fall outside [0, 1].")
+    a: str = member("Category of attribute a.")
+    b: str = member("Category of attribute b.")
+    frequency: float = member("Unbiased; may fall outside [0, 1].")
     standard_error: float
     lower: float
     upper: float
@@ -63,15 +62,15 @@ class JointShares(Result):
     b: str
     n: int
     confidence: float
-    intervals: str = told(
+    intervals: str = member(
         "How many of the intervals are expected to miss, and what looking at results again and "
         "again does to them."
     )
-    cells: tuple[Cell, ...] = told(
+    cells: tuple[Cell, ...] = member(
         "One per pair of categories, row by row. The cells of a row and of a column sum to the "
         "estimate of its category, and all to 1."
     )
-    poisoning: Poisoning = told("Of the worst cell.")
+    poisoning: Poisoning = member("Of the worst cell.")
 
     def sections(self) -> Iterator[Section]:
         """Yield the cells."""
@@ -102,6 +101,6 @@ class CrossTable(Query[JointShares]):
     file_name: ClassVar[str] = "cross-table"
     family: ClassVar[str] = "analysis"
 
-    a: str = asked("Attribute of the rows.", positional=True, attribute=True)
-    b: str = asked("Attribute of the columns.", positional=True, attribute=True)
+    a: str = parameter("Attribute of the rows.", positional=True, attribute=True)
+    b: str = parameter("Attribute of the columns.", positional=True, attribute=True)
     confidence: float = confidence()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach
 from hushpoll_shared.queries.independence import (
     NUMBERS,
@@ -17,13 +16,13 @@ from hushpoll_shared.queries.independence import (
     Reference,
     p_in_words,
 )
-from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.query import Query, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 
 TESTS: Final = (
-    Shown("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
-    Shown("adjusted p", lambda row: f"{row.adjusted_p_value:.2g}"),
-    Shown("conclusion", lambda row: str(row.conclusion)),
+    TextColumn("p", lambda row: p_in_words(row.p_value, row.tables).removeprefix("= ")),
+    TextColumn("adjusted p", lambda row: f"{row.adjusted_p_value:.2g}"),
+    TextColumn("conclusion", lambda row: str(row.conclusion)),
 )
 
 
@@ -41,11 +40,11 @@ class PairTest:
     statistic: float
     degrees: int
     p_value: float
-    adjusted_p_value: float = told("By Benjamini and Yekutieli.")
+    adjusted_p_value: float = member("By Benjamini and Yekutieli.")
     conclusion: Conclusion
-    smallest_expected: float = told(SMALLEST_EXPECTED)
-    reference: Reference = told(REFERENCE)
-    tables: int | None = told(TABLES)
+    smallest_expected: float = member(SMALLEST_EXPECTED)
+    reference: Reference = member(REFERENCE)
+    tables: int | None = member(TABLES)
     n: int | None = field(default=None, metadata=ANSWER_BOTH)
 
 
@@ -62,8 +61,8 @@ class OutcomesOfTests(Result):
 
     n: int
     rate: float
-    reading: str = told("What the rate means, in words.")
-    pairs: tuple[PairTest, ...] = told("By rising p-value.")
+    reading: str = member("What the rate means, in words.")
+    pairs: tuple[PairTest, ...] = member("By rising p-value.")
 
     def sections(self) -> Iterator[Section]:
         """Yield the tests."""
@@ -118,6 +117,6 @@ class Dependencies(Query[OutcomesOfTests]):
     family: ClassVar[str] = "relations"
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ("server",)
 
-    rate: float = asked(
+    rate: float = parameter(
         "Part of the discoveries that is expected to be false.", 0.05, above=0, most=0.5
     )

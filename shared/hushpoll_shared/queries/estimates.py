@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Final, Literal
 
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.qualifying.possible import SHARES, cut_row
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.queries.answered_shares import AnsweredAttribute
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ANSWER_IT,
     FREQUENCY,
     CategoryEstimate,
@@ -22,8 +21,8 @@ from hushpoll_shared.queries.parts.rows import (
     estimate_cell,
     limits_cell,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.query import Query, confidence, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, member
 from hushpoll_shared.survey.questions.selects import SELECTED
 
 ANCHORS: Final = (
@@ -37,9 +36,9 @@ _WHOLE: Final = re.compile(r"-?[0-9]+", re.ASCII)
 class OptionOf:
     """Which option of a select-all an attribute is."""
 
-    question: str = told("Name of the select-all.")
-    text: str = told("What the option says.")
-    epsilon: str | None = told("Of all its options together; None: sent in clear.")
+    question: str = member("Name of the select-all.")
+    text: str = member("What the option says.")
+    epsilon: str | None = member("Of all its options together; None: sent in clear.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,10 +47,10 @@ class AttributeEstimates:
 
     name: str
     role: Literal["sensitive", "plain", "target"]
-    protocol: str | None = told("None: sent in clear.")
+    protocol: str | None = member("None: sent in clear.")
     epsilon: str | None
     categories: tuple[CategoryEstimate, ...]
-    poisoning: Poisoning | None = told("Of the unbiased estimate; None for another estimator.")
+    poisoning: Poisoning | None = member("Of the unbiased estimate; None for another estimator.")
     n: int | None = field(default=None, metadata=ANSWER_IT)
     option: OptionOf | None = field(
         default=None, metadata={"description": "Of a select-all; None: a question of its own."}
@@ -79,10 +78,10 @@ class EstimatedShares(Result):
     title: ClassVar[str] = "estimates"
     has_options: ClassVar[bool] = True
 
-    n: int = told("Reports behind the estimates.")
+    n: int = member("Reports behind the estimates.")
     confidence: float
     estimator: str
-    intervals: str = told(
+    intervals: str = member(
         "How many of the intervals are expected to miss, and what looking at results again and "
         "again does to them; or that the estimator has no interval, and why."
     )
@@ -222,7 +221,7 @@ class Estimates(Query[EstimatedShares]):
     family: ClassVar[str] = "analysis"
     own_command: ClassVar[tuple[Literal["server", "file"], ...]] = ("server", "file")
 
-    estimator: Literal["unbiased", "projected", "likelihood", "shrunk"] = asked(
+    estimator: Literal["unbiased", "projected", "likelihood", "shrunk"] = parameter(
         "All but unbiased have no interval. likelihood reads the records themselves.", UNBIASED
     )
     confidence: float = confidence()

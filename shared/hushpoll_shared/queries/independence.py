@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach
-from hushpoll_shared.querying.query import Query, asked
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.querying.query import Query, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, member
 
 Conclusion = Literal["dependent", "no dependence found"]
 Reference = Literal["chi-square", "drawn tables"]
@@ -49,23 +48,23 @@ class OutcomeOfTest(Result):
     b: str
     n: int
     statistic: float
-    degrees: int = told("Of freedom, of the chi-square distribution.")
-    p_value: float = told("By drawn tables it is at least one over their number.")
+    degrees: int = member("Of freedom, of the chi-square distribution.")
+    p_value: float = member("By drawn tables it is at least one over their number.")
     alpha: float
     conclusion: Conclusion
-    power: float = told("For which the detectable dependence is given.")
-    smallest_detectable: float | None = told(
+    power: float = member("For which the detectable dependence is given.")
+    smallest_detectable: float | None = member(
         "Smallest phi that is found with this power, for the kind of dependence that is easiest to "
         "see through the noise; null where no dependence, however strong, would be."
     )
-    largest_detectable: float | None = told("The same for the hardest kind.")
-    largest_possible: float = told(
+    largest_detectable: float | None = member("The same for the hardest kind.")
+    largest_possible: float = member(
         "Phi of the strongest dependence between two such attributes: the root of k - 1, k being "
         "the categories of the attribute that has fewer."
     )
-    smallest_expected: float = told(SMALLEST_EXPECTED)
-    reference: Reference = told(REFERENCE)
-    tables: int | None = told(TABLES)
+    smallest_expected: float = member(SMALLEST_EXPECTED)
+    reference: Reference = member(REFERENCE)
+    tables: int | None = member(TABLES)
 
     def sections(self) -> Iterator[Section]:
         """Yield the one row of a table file; the text is a sentence."""
@@ -144,6 +143,6 @@ class Independence(Query[OutcomeOfTest]):
     looked_at: ClassVar[str] = "tests of independence"
     family: ClassVar[str] = "relations"
 
-    a: str = asked("An attribute.", positional=True, attribute=True)
-    b: str = asked("Another attribute.", positional=True, attribute=True)
-    alpha: float = asked("Level of the test.", 0.05, least=1e-9, most=0.5)
+    a: str = parameter("An attribute.", positional=True, attribute=True)
+    b: str = parameter("Another attribute.", positional=True, attribute=True)
+    alpha: float = parameter("Level of the test.", 0.05, least=1e-9, most=0.5)

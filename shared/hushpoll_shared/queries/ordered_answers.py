@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, half_width
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ESTIMATE,
     HOW_TO_READ,
     UNKNOWN,
@@ -21,11 +20,11 @@ from hushpoll_shared.queries.parts.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
@@ -52,9 +51,9 @@ ANYWHERE: Final = "cannot be told"
 """Stands for a quantile whose interval is the whole scale."""
 
 
-def _quantile_or(cell: Shown, text: Callable[[QuantileEstimate], str]) -> Shown:
+def _quantile_or(cell: TextColumn, text: Callable[[QuantileEstimate], str]) -> TextColumn:
     """Return a column of estimates that has quantiles too, which have no standard error."""
-    return Shown(
+    return TextColumn(
         cell.heading,
         lambda row: text(row) if isinstance(row, QuantileEstimate) else cell.cell(row),
     )
@@ -95,10 +94,10 @@ class QuantileEstimate:
     schema: ClassVar[str] = "QuantileModel"
 
     q: float
-    category: str | None = told("That the estimate is in.")
-    lowest: str | None = told("First compatible category.")
-    highest: str | None = told("Last compatible category.")
-    value: float | None = told("Of an interval the middle, unless `interpolation` is `linear`.")
+    category: str | None = member("That the estimate is in.")
+    lowest: str | None = member("First compatible category.")
+    highest: str | None = member("Last compatible category.")
+    value: float | None = member("Of an interval the middle, unless `interpolation` is `linear`.")
     lower: float | None
     upper: float | None
     bound: Bound
@@ -114,7 +113,7 @@ def could_be_any(lower: float | None, upper: float | None, scale: Iterable[Score
     return lower is not None and upper is not None and lower <= low and upper >= high
 
 
-def _columns(scale: Sequence[ScoreRow]) -> tuple[Shown, ...]:
+def _columns(scale: Sequence[ScoreRow]) -> tuple[TextColumn, ...]:
     """Return the columns of estimates and quantiles on a scale."""
 
     def value(row: QuantileEstimate) -> str:
@@ -133,14 +132,14 @@ def _columns(scale: Sequence[ScoreRow]) -> tuple[Shown, ...]:
 class StatisticsOfGroup:
     """Mean, share at a threshold and NPS."""
 
-    mean: SummaryEstimate = told("Intervals count with their middle.")
-    least: SummaryEstimate | None = told(
+    mean: SummaryEstimate = member("Intervals count with their middle.")
+    least: SummaryEstimate | None = member(
         "The mean if every answer lay at the lower end of its interval; null where each category "
         "is a number."
     )
-    greatest: SummaryEstimate | None = told("The same at the upper end.")
-    at_least: SummaryEstimate | None = told("Share at or above the threshold; null without one.")
-    nps: SummaryEstimate | None = told(
+    greatest: SummaryEstimate | None = member("The same at the upper end.")
+    at_least: SummaryEstimate | None = member("Share at or above the threshold; null without one.")
+    nps: SummaryEstimate | None = member(
         "Net promoter score in [-100, 100]; null unless the scale is 0 to 10."
     )
 
@@ -161,20 +160,8 @@ def reaches_of(
 ) -> Iterator[Reach]:
     """Yield how far the intervals of statistics reach, beside a quarter of their scale.
 
-    A part that is not ``groups`` has differences, beside which half of their scale stands.
-
-    Parameters
-    ----------
-    part : str
-        The part of the result.
-    of : str
-        Whose statistics they are, in words.
-    groups : iterable of StatisticsOfGroup
-        Each with the same statistics.
-    threshold : float or None
-        Where the share at or above it begins.
-    length : float
-        Length of the scale.
+    A part that is not ``groups`` has differences, beside which half of their scale stands; a
+    `length` is the scale's, and the share at or above `threshold` is one of the statistics.
     """
     by_name: dict[str, list[SummaryEstimate]] = {}
     for group in groups:
@@ -199,7 +186,7 @@ class GroupSummary(StatisticsOfGroup):
 
     schema: ClassVar[str] = "GroupSummaryModel"
 
-    group: str | None = told("Category of `given`; null for everybody.")
+    group: str | None = member("Category of `given`; null for everybody.")
     quantiles: tuple[QuantileEstimate, ...]
 
 
@@ -227,17 +214,17 @@ class OrderedSummary(Result):
     n: int
     confidence: float
     simultaneous: bool
-    intervals: str = told(HOW_TO_READ)
+    intervals: str = member(HOW_TO_READ)
     threshold: float | None
     interpolation: Literal["none", "linear"]
-    scale: tuple[ScoreRow, ...] = told("The scores that were used.")
-    rounded: bool = told(
+    scale: tuple[ScoreRow, ...] = member("The scores that were used.")
+    rounded: bool = member(
         "Whether the answers are numbers of which records have one of the two anchors beside them; "
         "the scale has the anchors, and a quantile is told as between two of them."
     )
-    groups: tuple[GroupSummary, ...] = told("One per category of `given`, or one of everybody.")
+    groups: tuple[GroupSummary, ...] = member("One per category of `given`, or one of everybody.")
     reference: str | None
-    differences: tuple[GroupDifference, ...] | None = told(
+    differences: tuple[GroupDifference, ...] | None = member(
         "One per other group; null without a reference."
     )
 
@@ -344,31 +331,31 @@ class Ordered(Query[OrderedSummary]):
     looked_at: ClassVar[str] = "the means and quantiles"
     family: ClassVar[str] = "ordered"
 
-    attribute: str = asked(
+    attribute: str = parameter(
         "Attribute whose answers are summarised.", positional=True, attribute=True
     )
-    scores: Sequence[Score] | None = asked(
+    scores: Sequence[Score] | None = parameter(
         "One per category but the missing one, in the order of the manifest, with commas between "
         "them: a number, or an interval as LOW:HIGH. By default the categories' labels are read as "
         "numbers, or as intervals such as 18-24. Such as 18:25,25:35,35:50.",
         None,
         spelling=SCORES,
     )
-    quantiles: Sequence[float] = asked(
+    quantiles: Sequence[float] = parameter(
         "Numbers in the open interval (0, 1), with commas between them.",
         (0.25, 0.5, 0.75),
         spelling=QUANTILES,
     )
-    threshold: float | None = asked(
+    threshold: float | None = parameter(
         "Show the share at or above this score, in (lowest score, highest score].", None
     )
-    given: str | None = asked(
+    given: str | None = parameter(
         "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
-    interpolation: Literal["none", "linear"] = asked(
+    interpolation: Literal["none", "linear"] = parameter(
         "`linear` spreads the answers of an interval evenly over it, for quantiles.", "none"
     )
-    reference: str | None = asked(
+    reference: str | None = parameter(
         "A category of `given`; every other group is compared with it.", None, category_of="given"
     )
     confidence: float = confidence()

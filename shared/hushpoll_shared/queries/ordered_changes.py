@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, half_width
 from hushpoll_shared.queries.ordered_answers import (
     SCORES,
@@ -14,34 +13,32 @@ from hushpoll_shared.queries.ordered_answers import (
     name_of,
     possible_difference,
 )
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
+    ASSUMED,
     HOW_TO_READ,
     LEVEL,
+    NO_TEXT,
     UNKNOWN,
+    EpsilonOfBoth,
     SummaryEstimate,
+    Wave,
+    both,
     estimate_cell,
     length_of,
     limits_cell,
-    says_nothing,
-    spelled_scale,
-)
-from hushpoll_shared.queries.parts.rows import (
-    Score as ScoreRow,
-)
-from hushpoll_shared.queries.parts.sides import (
-    ASSUMED,
-    NO_TEXT,
-    EpsilonOfBoth,
-    Wave,
-    both,
     lines_about,
     reading,
+    says_nothing,
     since_attribute,
     since_survey,
     since_version,
+    spelled_scale,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.queries.parts import (
+    Score as ScoreRow,
+)
+from hushpoll_shared.querying.query import Query, confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 
@@ -52,7 +49,7 @@ class ScaledWave(Wave):
 
     schema: ClassVar[str] = "ScaledWave"
 
-    scale: tuple[ScoreRow, ...] = told("The scores that were used.")
+    scale: tuple[ScoreRow, ...] = member("The scores that were used.")
 
     def lines(self) -> Iterator[tuple[str, object]]:
         """Yield what the sheet of methods says of the side."""
@@ -67,7 +64,7 @@ class StatisticChange:
     statistic: StatisticName
     before: SummaryEstimate
     after: SummaryEstimate
-    difference: SummaryEstimate = told(
+    difference: SummaryEstimate = member(
         "After minus before; of `least` the least mean after minus the greatest before, and of "
         "`greatest` the reverse."
     )
@@ -78,10 +75,10 @@ def _signed(row: StatisticChange) -> str:
 
 
 CHANGE: Final = (
-    Shown("before", lambda row: estimate_cell(row.before) or UNKNOWN),
-    Shown("after", lambda row: estimate_cell(row.after) or UNKNOWN),
-    Shown("change", _signed),
-    Shown(LEVEL, lambda row: limits_cell(row.difference)),
+    TextColumn("before", lambda row: estimate_cell(row.before) or UNKNOWN),
+    TextColumn("after", lambda row: estimate_cell(row.after) or UNKNOWN),
+    TextColumn("change", _signed),
+    TextColumn(LEVEL, lambda row: limits_cell(row.difference)),
 )
 
 
@@ -96,8 +93,8 @@ class ChangeOfStatistics(Result):
     threshold: float | None
     confidence: float
     simultaneous: bool
-    intervals: str = told(HOW_TO_READ)
-    assumption: str = told(ASSUMED)
+    intervals: str = member(HOW_TO_READ)
+    assumption: str = member(ASSUMED)
     epsilon_of_both: EpsilonOfBoth
     changes: tuple[StatisticChange, ...]
 
@@ -174,17 +171,17 @@ class OrderedChange(Query[ChangeOfStatistics]):
     family: ClassVar[str] = "ordered"
     compares: ClassVar[bool] = True
 
-    attribute: str = asked("Attribute of this version.", positional=True, attribute=True)
+    attribute: str = parameter("Attribute of this version.", positional=True, attribute=True)
     since_version: int = since_version()
     since_survey: str | None = since_survey()
     since_attribute: str | None = since_attribute()
-    scores: Sequence[Score] | None = asked(
+    scores: Sequence[Score] | None = parameter(
         "Scores of the categories, as of `ordered-answers`.", None, spelling=SCORES
     )
-    since_scores: Sequence[Score] | None = asked(
+    since_scores: Sequence[Score] | None = parameter(
         "The same for the version to compare with; by default `scores`.", None, spelling=SCORES
     )
-    threshold: float | None = asked(
+    threshold: float | None = parameter(
         "Show the share at or above this score, which must fit both scales.", None
     )
     confidence: float = confidence()

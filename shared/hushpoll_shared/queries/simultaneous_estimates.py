@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.qualifying.possible import SHARES
-from hushpoll_shared.qualifying.telling import Tells
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ANSWER_IT,
     FREQUENCY,
     HOW_TO_READ,
     CategoryEstimate,
     with_reports,
 )
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, Shown, told
+from hushpoll_shared.querying.query import Query, confidence, parameter
+from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
 
 Method = Literal["max-t", "bonferroni", "anytime"]
 TOGETHER: Final = "{level} % together"
-FREQUENCY_TOGETHER: Final = (*FREQUENCY[:2], Shown(TOGETHER, FREQUENCY[2].cell))
+FREQUENCY_TOGETHER: Final = (*FREQUENCY[:2], TextColumn(TOGETHER, FREQUENCY[2].cell))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,8 +39,8 @@ class SharesTogether(Result):
 
     method: Method
     n: int
-    confidence: float = told("That all intervals hold.")
-    intervals: str = told(HOW_TO_READ)
+    confidence: float = member("That all intervals hold.")
+    intervals: str = member(HOW_TO_READ)
     attributes: tuple[TogetherAttribute, ...]
 
     def categories_of(self) -> tuple[str, ...]:
@@ -76,10 +75,10 @@ class Simultaneous(Query[SharesTogether]):
     looked_at: ClassVar[str] = "the estimates whose intervals hold together"
     family: ClassVar[str] = "relations"
 
-    attribute: str | None = asked(
+    attribute: str | None = parameter(
         "One attribute; by default all of them, with wider intervals.", None, attribute=True
     )
-    method: Method = asked(
+    method: Method = parameter(
         "`max-t` uses the known covariance of the estimates; `anytime` holds at all looks at the "
         "results together, with unweighted estimates.",
         "max-t",

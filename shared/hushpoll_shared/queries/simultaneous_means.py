@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, half_width
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     ANSWER_IT,
     ESTIMATE,
     HOW_TO_READ,
@@ -19,12 +18,12 @@ from hushpoll_shared.queries.parts.rows import (
     says_nothing,
     spelled_scale,
 )
-from hushpoll_shared.queries.parts.rows import (
+from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
 from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
-from hushpoll_shared.querying.query import Query, Spelling, asked, confidence
-from hushpoll_shared.querying.result import Line, Result, Section, Shown, told
+from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter
+from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
@@ -36,9 +35,9 @@ def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
 SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
 MEANS: Final = (
-    Shown("mean", ESTIMATE[0].cell),
+    TextColumn("mean", ESTIMATE[0].cell),
     ESTIMATE[1],
-    Shown(TOGETHER, ESTIMATE[2].cell),
+    TextColumn(TOGETHER, ESTIMATE[2].cell),
 )
 
 
@@ -55,7 +54,7 @@ class LeftOut:
     """An attribute whose labels are numbers that cannot be read for certain."""
 
     attribute: str
-    reason: str = told("What is doubtful, and what to do.")
+    reason: str = member("What is doubtful, and what to do.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +64,7 @@ class MeanEstimate(SummaryEstimate):
     schema: ClassVar[str] = "MeanModel"
 
     attribute: str
-    group: str | None = told("Category of `given`; null for everybody.")
+    group: str | None = member("Category of `given`; null for everybody.")
     n: int | None = field(default=None, metadata=ANSWER_IT)
 
 
@@ -78,10 +77,10 @@ class MeansTogether(Result):
     given: str | None
     n: int
     method: Literal["bonferroni"]
-    confidence: float = told("That all intervals hold.")
-    intervals: str = told(HOW_TO_READ)
-    scales: tuple[ScaleOf, ...] = told("The scores that were used.")
-    left_out: tuple[LeftOut, ...] = told(
+    confidence: float = member("That all intervals hold.")
+    intervals: str = member(HOW_TO_READ)
+    scales: tuple[ScaleOf, ...] = member("The scores that were used.")
+    left_out: tuple[LeftOut, ...] = member(
         "Attributes that would be among all that have a scale, were their labels not doubtful."
     )
     means: tuple[MeanEstimate, ...]
@@ -150,16 +149,16 @@ class SimultaneousMeans(Query[MeansTogether]):
     looked_at: ClassVar[str] = "the means whose intervals hold together"
     family: ClassVar[str] = "ordered"
 
-    attributes: Sequence[str] | None = asked(
+    attributes: Sequence[str] | None = parameter(
         "Names with commas between them; by default all that have a scale.",
         None,
         spelling=NAMES,
         positional=True,
     )
-    given: str | None = asked(
+    given: str | None = parameter(
         "Another attribute; all is estimated within each of its categories.", None, attribute=True
     )
-    scores: Mapping[str, Sequence[Score]] | None = asked(
+    scores: Mapping[str, Sequence[Score]] | None = parameter(
         "Scores of attributes whose labels are no numbers: NAME=SCORE,SCORE with semicolons "
         "between them. Such as pain=0,1,2;commute=0:10,10:30,30:60.",
         None,

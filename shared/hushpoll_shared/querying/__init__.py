@@ -15,7 +15,7 @@ their numbers is in :mod:`hushpoll_shared.qualifying`, rows that several share a
         attribute: str                                          # members of the JSON, in order
         n: int
         confidence: float
-        intervals: str = told(HOW_TO_READ)
+        intervals: str = member(HOW_TO_READ)
         largest: BoundedCategory                                # a row of the parts, or your own
 
         def sections(self) -> Iterator[Section]:                # the text's tables, the file's rows
@@ -38,7 +38,7 @@ their numbers is in :mod:`hushpoll_shared.qualifying`, rows that several share a
         example: ClassVar[str] = "health"                       # its arguments in the help
         looked_at: ClassVar[str] = "the largest share"          # the action log's words
 
-        attribute: str = asked(
+        attribute: str = parameter(
             "Attribute whose answers are counted.", positional=True, attribute=True
         )
         confidence: float = confidence()
@@ -46,7 +46,7 @@ their numbers is in :mod:`hushpoll_shared.qualifying`, rows that several share a
     # server/hushpoll_analysis/estimates/largest.py
     def largest(query: Largest, source: Source) -> LargestShare: ...
 
-    # server/hushpoll_analysis/results.py: one line of RESULTS
+    # server/hushpoll_analysis/query_results.py: one line of RESULTS
     Largest: largest,
 
 The verdict needs nothing else: the same function is asked for the intervals that the expected

@@ -14,7 +14,7 @@ _AS_THEY_ARE: Final = frozenset({str, int, bool})
 _Reader = Callable[[Any], Any]
 
 
-def told(description: str, default: Any = MISSING, **more: str) -> Any:
+def member(description: str, default: Any = MISSING, **more: str) -> Any:
     """Return a field with what the API's document says of it."""
     return field(default=default, metadata={"description": description, **more})
 
@@ -54,11 +54,6 @@ def read_members(kind: type, document: Mapping[str, object], *without: str) -> d
     """Return the fields of a dataclass, but for some, from the members of a document.
 
     A member whose field has a default may be missing: results that were kept before have none.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If another member is missing, or one is of another type.
     """
     return {
         name: read(document[name])

@@ -27,76 +27,36 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a value that is no word, number or switch is written.
-
-    Attributes
-    ----------
-    read : callable
-        From the text of an address and the parameter's name; raises `InvalidParameter`.
-    write : callable
-        Its inverse, to a text.
-    metavar : str
-        In the help of a command.
-    longest : int
-        Characters of the text in an address.
-    joiner : str or None
-        Between the texts of an option, or argument, that is repeated; None where it is not.
-    pairs : tuple of str
-        Of an option that is repeated, each time as CATEGORY=LABEL of a mapping: the parameters of
-        which the first that is given names the attribute with these categories.
-    earlier : bool
-        Whether that is an attribute of the version to compare with.
-    """
+    """How a value that is no word, number or switch is written."""
 
     read: Callable[[str, str], Any]
+    """From the text of an address and the parameter's name; raises `InvalidParameter`."""
     write: Callable[[Any], str]
     metavar: str
+    """In the help of a command."""
     longest: int = 2000
+    """Characters of the text in an address."""
     joiner: str | None = None
+    """Between the texts of an option, or argument, that is repeated; None where it is not."""
     pairs: tuple[str, ...] = ()
+    """Of an option that is repeated, each time as CATEGORY=LABEL of a mapping: the parameters of
+    which the first that is given names the attribute with these categories."""
     earlier: bool = False
+    """Whether that is an attribute of the version to compare with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One field of a query, as routes, commands and forms need it.
-
-    Attributes
-    ----------
-    name : str
-        Of the field.
-    kind : type
-        Text, number, switch; of what has choices or a spelling, text.
-    choices : tuple of str
-        Of a parameter that is one of some words.
-    default
-        MISSING where it must be given; None where it need not be, or where it depends on the
-        others.
-    means : str
-        What it is, in a sentence; another parameter is named in backticks.
-    least, most, above, below : float or None
-        Bounds of a number: at least, at most, more than, less than.
-    spelling : Spelling or None
-        Of lists and mappings.
-    positional : bool
-        Whether it is an argument of a command, without a name.
-    flag : str
-        The option of a command; by default the field's name.
-    common : bool
-        Whether queries share it: then it stands before a query's own in the API's document.
-    elsewhere : bool
-        Whether it names other records on a server; on a file a second file is named instead.
-    attribute : bool
-        Whether it is the name of an attribute: a form offers those of the survey.
-    category_of : str
-        The parameter with the attribute of which it is a category.
-    """
+    """One field of a query, as routes, commands and forms need it."""
 
     name: str = ""
     kind: type = str
+    """Text, number, switch; of what has choices or a spelling, text."""
     choices: tuple[str, ...] = ()
     default: Any
+    """MISSING where it must be given; None where it depends on the others, or need not be."""
     means: str
+    """What it is, in a sentence; another parameter is named in backticks."""
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -106,12 +66,19 @@ class Parameter:
     empty: Callable[[], Any] | None = None
     """Makes a default that documents do not show: an empty list or object."""
     spelling: Spelling | None = None
+    """Of lists and mappings."""
     positional: bool = False
+    """Whether it is an argument of a command, without a name."""
     flag: str = ""
+    """The option of a command; by default the field's name."""
     common: bool = False
+    """Whether queries share it: then it stands before a query's own in the API's document."""
     elsewhere: bool = False
+    """Whether it names other records on a server; on a file a second file is named instead."""
     attribute: bool = False
+    """Whether it is the name of an attribute: a form offers those of the survey."""
     category_of: str = ""
+    """The parameter with the attribute of which it is a category."""
 
     @property
     def required(self) -> bool:
@@ -127,13 +94,7 @@ class Parameter:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def read(self, text: Any) -> Any:
-        """Return the value of a text, as an address has it; another value is what it is.
-
-        Raises
-        ------
-        InvalidParameter
-            If the text is no value of the parameter.
-        """
+        """Return the value of a text, as an address has it; another value is what it is."""
         if not isinstance(text, str):
             return text
         if self.spelling is not None:
@@ -155,26 +116,14 @@ class Parameter:
         return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
 
 
-def asked(
+def parameter(
     means: str,
     default: Any = MISSING,
     *,
     empty: Callable[[], Any] | None = None,
     **facts: Any,
 ) -> Any:
-    """Return a field of a request.
-
-    Parameters
-    ----------
-    means : str
-        What it is, in a sentence; another parameter is named in backticks.
-    default
-        None where there need not be one, or where it depends on the others.
-    empty : callable, optional
-        Makes the default, where that is an empty list or object, which documents do not show.
-    **facts
-        From `least` to `category_of`, as `Parameter` has them.
-    """
+    """Return a field of a request; its facts, from `least` on, are those of `Parameter`."""
     if empty is None:
         said = Parameter(means=means, default=default, **facts)
         return field(default=default, metadata={"parameter": said})
@@ -185,12 +134,12 @@ def asked(
 def confidence() -> Any:
     """Return the field that says how sure the intervals are."""
     (least, most), means = CONFIDENCES, "Confidence of the intervals, in [0.01, 0.999999]."
-    return asked(means, 0.95, least=least, most=most, common=True)
+    return parameter(means, 0.95, least=least, most=most, common=True)
 
 
 def simultaneous(what: str = "intervals", detail: str = " with this confidence") -> Any:
     """Return the field that says whether all intervals, or differences, hold at once."""
-    return asked(f"Whether all {what} hold together{detail} (Bonferroni).", False)
+    return parameter(f"Whether all {what} hold together{detail} (Bonferroni).", False)
 
 
 NAMING = ("attribute", "attributes", "a", "b", "of", "given")
@@ -276,7 +225,7 @@ class Query(Request, Generic[R]):
     """Where its command does more than ask, and is written by hand: `server`, `file`."""
     result_type: ClassVar[type[Result]]
 
-    where: Where | None = asked(
+    where: Where | None = parameter(
         "Only reports with one of these categories of each of these attributes, such as "
         "region=North;age=30-39,40-49. By default all reports.",
         None,
@@ -298,27 +247,14 @@ class Query(Request, Generic[R]):
 
     @classmethod
     def read(cls, given: Mapping[str, object]) -> Self:
-        """Return the query of parameters, lists and mappings still as texts; None is the default.
-
-        Raises
-        ------
-        InvalidParameter
-            If a text cannot be read.
-        """
+        """Return the query of parameters, lists and mappings still as texts; None: the default."""
         parameters = {one.name: one for one in cls.parameters()}
         values = {name: parameters[name].read(value) for name, value in given.items()}
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, str]) -> Self:
-        """Return the query of an address's parameters; an empty text is the default.
-
-        Raises
-        ------
-        InvalidParameter
-            If there is no such parameter, one that is required is missing, or a text is no value
-            of its parameter.
-        """
+        """Return the query of an address's parameters; an empty text is the default."""
         parameters = {one.name: one for one in cls.parameters()}
         for name in texts:
             if name not in parameters:

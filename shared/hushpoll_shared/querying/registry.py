@@ -38,18 +38,7 @@ def query_that_serves(purpose: str) -> type[Query[Any]]:
 
 
 def query_at(address: str, field: str) -> Query[Any]:
-    """Return the query of an address that `Query.address` gives.
-
-    Parameters
-    ----------
-    field : str
-        What a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        If no query has this name, or as `Query.of_texts`.
-    """
+    """Return the query of an address that `Query.address` gives; a refusal names `field`."""
     name, _, words = address.partition("?")
     kind = all_queries().get(name)
     if kind is None:

@@ -12,18 +12,44 @@ from typing import Any, ClassVar, Final, Self
 from hushpoll_shared.qualifying.domains import COLUMN, Where, checked_where, where_words
 from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.qualifying.subject import OfFile, OfRelease, heading, options_sentence
-from hushpoll_shared.qualifying.telling import Tells
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reaches_of_shares
+from hushpoll_shared.querying.documents import member as member
 from hushpoll_shared.querying.documents import read_members, to_json
-from hushpoll_shared.querying.documents import told as told
 from hushpoll_shared.tables.result_table import Cell
 
 _WHERE_THERE_ARE: Final = ("where", "small_groups", "options")
 """Members that the JSON has only where they say something."""
 
 
+GROUPS: Final = "shares in groups"
+"""A kind of finding: the largest difference of shares between groups."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tells:
+    """What the rows of a section are, in the words of the table that all statistics share.
+
+    What is left out is read from the section: see :mod:`hushpoll_shared.tidying`.
+    """
+
+    statistic: str = ""
+    """What is estimated."""
+    question: str = ""
+    """Which question, or questions, it is about."""
+    category: tuple[str, ...] = ("category",)
+    """Members of a row that say of which answer; several stand for several questions."""
+    group: str = ""
+    """The question whose categories the groups are."""
+    reference: str | None = None
+    """The group that is subtracted."""
+    n: int | None = None
+    """Reports behind the rows, where they are fewer than those of the result."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Members with a number of rows that are no estimates with intervals, and what it is."""
+
+
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TextColumn:
     """A column of a section's text: its heading, where ``{level}`` is the confidence, and cells."""
 
     heading: str
@@ -42,56 +68,36 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """Rows of a result that belong together.
-
-    Attributes
-    ----------
-    of : type
-        Dataclass of the rows; each of its members is a column of a table file.
-    also : type, optional
-        Another one that rows may have.
-    rows : iterable
-        Of `of`, or of `Line`.
-    title : str
-        Of the text.
-    words : mapping of str to str
-        The headings of what names a row in the text, each with the member that has it.
-    shown : tuple of Shown
-        The numbers in the text; a section without is in table files alone.
-    labels : mapping of str to str
-        Columns that stand first in a table file, each with the member that has it. A column without
-        such a member takes it from `fixed` or from the `Line`.
-    fixed : mapping
-        Labels that are the same in all rows.
-    hidden : collection of str
-        Columns that a table file does not have.
-    below : tuple of str
-        Sentences below the rows in the text.
-    part : str or callable
-        Of the result, which the verdict may call too noisy to tell; or what gives it for a row.
-    possible : (float, float) or None
-        Least and largest value that there can be, to which intervals are cut where they are shown;
-        a `Line` may have its own.
-    interval_of : str
-        Member of a row whose interval is shown; empty: that of the row itself.
-    tells : Tells
-        What the rows are, in the table that all statistics share.
-    """
+    """Rows of a result that belong together; all is about the text unless it says otherwise."""
 
     of: type
+    """Dataclass of the rows; each of its members is a column of a table file."""
     also: type | None = None
+    """Another one that rows may have."""
     rows: Iterable[Any]
+    """Of `of`, or of `Line`."""
     title: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
-    shown: tuple[Shown, ...] = ()
+    """The headings of what names a row, each with the member that has it."""
+    shown: tuple[TextColumn, ...] = ()
+    """The numbers; a section without is in table files alone."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Columns that stand first in a table file, each with the member that has it. A column without
+    such a member takes it from `fixed` or from the `Line`."""
     fixed: Mapping[str, Cell] = field(default_factory=dict)
+    """Labels that are the same in all rows."""
     hidden: Collection[str] = ()
+    """Columns that a table file does not have."""
     below: tuple[str, ...] = ()
+    """Sentences below the rows."""
     part: str | Callable[[Any], str] = ""
+    """Of the result, which the verdict may call too noisy to tell; or what gives it for a row."""
     possible: Possible | None = None
+    """Ends to which intervals are cut where they are shown; a `Line` may have its own."""
     interval_of: str = ""
+    """Member of a row whose interval is shown; empty: that of the row itself."""
     tells: Tells = field(default_factory=Tells)
+    """In the table that all statistics share."""
 
     def lines(self) -> Iterator[Line]:
         """Yield its rows; one that is no line of its own has no words."""
@@ -104,23 +110,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a query comes to.
-
-    Attributes
-    ----------
-    about : OfRelease, OfFile or None
-        Which survey and release; None of a result that was computed in Python.
-    where : mapping or None
-        The domain that it is about, as the query named it; None: all reports.
-    small_groups : tuple of str or None
-        Which groups in clear were merged or left out for a reader who may not export, in sentences;
-        None: none were.
-    options : mapping of str to str, or None
-        Question and text of the options of select-alls that it is about, by name; None: of none, or
-        its rows have the texts.
-    verdict : Verdict or None
-        Whether it can tell anything; None of a result that was put together by hand.
-    """
+    """What a query comes to."""
 
     title: ClassVar[str]
     """What its table is called, in a few words."""
@@ -135,16 +125,22 @@ class Result:
     """Whether its rows have the texts of options, so that they need not be told beside it."""
 
     about: OfRelease | OfFile | None = None
-    where: Where | None = told(
+    """None of a result that was computed in Python."""
+    where: Where | None = member(
         "By attribute, the categories of the reports that it is about; absent: all reports.", None
     )
+    """The domain that it is about, as the query named it; None: all reports."""
     small_groups: tuple[str, ...] | None = None
-    options: Mapping[str, str] | None = told(
+    """Which groups in clear a reader who may not export sees merged or left out, in sentences."""
+    options: Mapping[str, str] | None = member(
         "Question and text of the options of select-alls that it is about, by name; absent: of "
         "none.",
         None,
     )
-    verdict: Verdict | None = told("Whether so many reports can tell what is asked.", None)
+    """Question and text of the options of select-alls that it is about, by name, unless its rows
+    have the texts."""
+    verdict: Verdict | None = member("Whether so many reports can tell what is asked.", None)
+    """None of a result that was put together by hand."""
 
     def reaches(self) -> Iterator[Reach]:
         """Yield how far the intervals reach, of which the verdict is made; half the width of each.
@@ -195,13 +191,7 @@ class Result:
 
     @classmethod
     def read(cls, document: Mapping[str, object]) -> Self:
-        """Return the result that a document has.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is no such document.
-        """
+        """Return the result of a document; KeyError, TypeError or ValueError if it is none."""
         kind: type[OfRelease | OfFile] = OfRelease if "release" in document else OfFile
         about = kind(**read_members(kind, document)) if "survey" in document else None
         where = checked_where(document["where"]) if "where" in document else None

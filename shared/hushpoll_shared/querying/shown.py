@@ -13,40 +13,30 @@ from hushpoll_shared.tables.top_rows import top_rows
 
 @dataclass(frozen=True, slots=True)
 class ShownSection:
-    """A section as texts.
-
-    Attributes
-    ----------
-    title : str
-        Empty where it has none.
-    names, columns : tuple of str
-        Headings: of what names a row, and of its numbers. Without any, only `below` is shown.
-    lines, folded : list of tuple of str
-        A text per heading: of rows that can be told, and of those that are too noisy.
-    below : tuple of str
-        Sentences.
-    cut, folded_cut : bool
-        Whether an interval is cut to what is possible: of a line, and of one that is folded.
-    possible : (float, float) or None
-        What its numbers can be, by which a page knows shares and their differences.
-    """
+    """A section as texts."""
 
     title: str
+    """Empty where it has none."""
     names: tuple[str, ...]
+    """Headings of what names a row."""
     columns: tuple[str, ...]
+    """Headings of its numbers. Without any heading, only `below` is shown."""
     lines: list[tuple[str, ...]]
+    """A text per heading, of rows that can be told."""
     folded: list[tuple[str, ...]]
+    """The same of those that are too noisy."""
     below: tuple[str, ...]
+    """Sentences."""
     cut: bool = False
+    """Whether an interval of a line is cut to what is possible."""
     folded_cut: bool = False
+    """Whether one of a folded line is."""
     possible: Possible | None = None
+    """What its numbers can be, by which a page knows shares and their differences."""
 
 
 def shown_sections(result: Result) -> Iterator[ShownSection]:
-    """Yield what is shown of a result; a section of table files alone has no lines.
-
-    Intervals are cut to what is possible, of which `cut_notes` tells.
-    """
+    """Yield what is shown of a result; a section of table files alone has no lines."""
     level = f"{100 * getattr(result, 'confidence', 0.95):g}"
     for section in result.sections():
         lines: dict[bool, list[Line]] = {False: [], True: []}
@@ -70,15 +60,7 @@ def shown_sections(result: Result) -> Iterator[ShownSection]:
 
 
 def cut_notes(sections: Iterable[ShownSection], *, folded: bool) -> tuple[str, ...]:
-    """Return the sentence that says of sections that intervals are cut, or none.
-
-    Parameters
-    ----------
-    sections : iterable of ShownSection
-        All of a result.
-    folded : bool
-        Whether rows that are too noisy to tell can be seen, too.
-    """
+    """Return the sentence that intervals are cut, or none; `folded` ones count if they are seen."""
     return (CUT,) if any(one.cut or (folded and one.folded_cut) for one in sections) else ()
 
 

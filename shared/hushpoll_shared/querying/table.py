@@ -23,13 +23,7 @@ _VERDICT: Final = "verdict"
 
 
 def table_of_result(result: Result) -> ResultTable:
-    """Return the rows of a result, with lines about its methods.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a cell is of another kind than its column.
-    """
+    """Return the rows of a result, with lines about its methods."""
     sections, kinds = list(result.sections()), dict[str, Kind]()
     for row in [row for one in sections for row in (one.of, one.also) if row is not None]:
         kinds |= {name: cell for name, (_, cell) in _flat(row).items()}

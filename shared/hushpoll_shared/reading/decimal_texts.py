@@ -26,18 +26,7 @@ _GROUPS: Final = re.compile(
 
 
 def parse_number(text: str, *, beyond: bool = False) -> float:
-    """Return the number that a text spells.
-
-    Parameters
-    ----------
-    beyond : bool
-        Whether ``inf``, ``-inf`` and ``nan`` are numbers, too: results of experiments have them.
-
-    Raises
-    ------
-    ValueError
-        If it is none, saying what is wrong and the remedy.
-    """
+    """Return the number that a text spells, inf and nan only `beyond`; else a ValueError."""
     if is_decimal(text):
         number = float(text)
         if math.isfinite(number):
@@ -65,10 +54,9 @@ def has_doubtful_point(text: str) -> bool:
 
 
 def number_of(value: object) -> float | None:
-    """Return the finite number that a value of JSON, of YAML or of a form is, or that it spells.
+    """Return the finite number that a value of JSON, of YAML or of a form is or spells, or None.
 
-    A text is read by the same rule as on a command line: YAML takes ``.5`` for one. None for
-    anything else.
+    A text is read by the same rule as on a command line: YAML takes ``.5`` for one.
     """
     if isinstance(value, str):
         value = float(value) if is_decimal(value) else None
@@ -82,13 +70,7 @@ def number_of(value: object) -> float | None:
 
 
 def parse_whole(text: str) -> int:
-    """Return the whole number that a text spells, with digits and a sign alone.
-
-    Raises
-    ------
-    ValueError
-        If it is none, saying what is wrong and the remedy.
-    """
+    """Return the whole number that a text spells with digits and a sign alone, or a ValueError."""
     if _WHOLE.fullmatch(text):
         return int(text)
     raise ValueError(no_number(text, "a whole number such as 15"))
@@ -124,13 +106,7 @@ def read_bounded(
     most: float | None = None,
     above: float | None = None,
 ) -> float:
-    """Return the number of a text; one that must be `whole` is an int.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is none, is less than `least` or more than `most`, or is not more than `above`.
-    """
+    """Return the number of a text, in [`least`, `most`] and above `above`; an int where `whole`."""
     try:
         number = parse_whole(text) if whole else parse_number(text)
     except ValueError as error:

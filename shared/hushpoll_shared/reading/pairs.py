@@ -25,21 +25,10 @@ _ITEM: Final = re.compile(rf"\s*(?:{_QUOTED}|([^\",]*))\s*(?:,|$)")
 def read_pair(
     text: str, *, field: str, form: str, names: Collection[str] | None = None
 ) -> tuple[str, str]:
-    """Return the key and the value of a text such as ``<=26000=low``.
+    """Return the key and the value of a text such as ``<=26000=low``, each in quotes or without.
 
-    Parameters
-    ----------
-    text : str
-        KEY=VALUE, each with quotes or without.
-    field, form : str
-        The option, and how its help writes the pair, such as ``CATEGORY=LABEL``.
-    names : collection of str, optional
-        The keys that there are. Without them a text with several ``=`` needs quotes.
-
-    Raises
-    ------
-    InvalidParameter
-        If the text is no pair, or can be cut into a key and a value in two ways.
+    `names` are the keys that there are; without them a text with several ``=`` needs quotes.
+    Refuses a text that can be cut in two ways.
     """
     quoted = _QUOTED_KEY.fullmatch(text)
     if quoted is not None:
@@ -76,20 +65,10 @@ def read_pairs(
 
 
 def read_list(text: str, *, field: str, names: Collection[str] | None = None) -> list[str]:
-    """Return the names of a text with commas between them.
+    """Return the names of a text with commas between them, in quotes or without.
 
-    Parameters
-    ----------
-    text : str
-        Names with quotes or without. Blanks beside a comma are no part of a name.
-    names : collection of str, optional
-        Those that there are; one may hold commas. A part that is none of them is returned as it is
-        where commas alone cut the text.
-
-    Raises
-    ------
-    InvalidParameter
-        If a name is empty, a quote is not closed, or the text can be cut into names in two ways.
+    One of `names` may hold commas; a part that is none of them is returned as it is where commas
+    alone cut the text. Refuses a text that can be cut in two ways.
     """
     if '"' in text and text not in (names or ()):
         return _quoted_items(text, field)

@@ -30,21 +30,14 @@ _HOST: Final = re.compile(rf"{_LABEL}(\.{_LABEL})+")
 
 @dataclass(frozen=True, repr=False)
 class Person:
-    """One person who is invited; the repr shows nothing.
-
-    Parameters
-    ----------
-    address : str
-        An address of mail: at most `LONGEST_ADDRESS` characters of ASCII.
-    name : str or None
-        At most `LONGEST_NAME` characters on one line.
-    language : str or None
-        Tag of one of the survey's languages.
-    """
+    """One person who is invited; the repr shows nothing."""
 
     address: str
+    """An address of mail: at most `LONGEST_ADDRESS` characters of ASCII."""
     name: str | None = None
+    """At most `LONGEST_NAME` characters on one line."""
     language: str | None = None
+    """Tag of one of the survey's languages."""
 
     def __repr__(self) -> str:
         return "<person, not shown>"
@@ -61,20 +54,7 @@ class Person:
 
 
 def person(members: Mapping[str, str | None], languages: Sequence[str]) -> Person:
-    """Return a person, checked.
-
-    Parameters
-    ----------
-    members : mapping
-        ``address``, and ``name`` and ``language`` where they are known.
-    languages : sequence of str
-        Those of the survey; none if it states none.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, the value and the remedy.
-    """
+    """Return a person, checked, from ``address``, and ``name`` and ``language`` where known."""
     address = members.get("address") or ""
     if why := _fault_of(address):
         raise InvalidParameter(f"the address is {show(address)}; {why}", field="address")
@@ -93,13 +73,7 @@ def person(members: Mapping[str, str | None], languages: Sequence[str]) -> Perso
 
 
 def check_different(people: Iterable[tuple[str, Person]]) -> None:
-    """Refuse two people with one address; each comes with its place, such as ``row 3``.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the address and both places.
-    """
+    """Refuse two people with one address; each comes with its place, such as ``row 3``."""
     places: dict[str, str] = {}
     for place, one in people:
         if one.key in places:
@@ -119,25 +93,9 @@ def read_people(
     name: str | None = None,
     field: str = "from",
 ) -> list[Person]:
-    """Read a table of people: a column `address`, and `name` and `language` where they are known.
+    """Read a CSV of people: a column `address`, and `name` and `language` where they are known.
 
-    Parameters
-    ----------
-    source : Path or bytes
-        CSV in UTF-8 with a header; its content.
-    languages : sequence of str
-        Those of the survey.
-    most : int
-        Largest number of people.
-    name, field : str
-        What errors call the file, and what it was given as.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming file, row, column, value and remedy; nothing is left out or guessed.
-    OSError
-        If the file cannot be read.
+    Refuses more than `most`, and any row that is none; errors call the file `name`.
     """
     found: list[tuple[str, Person]] = []
     with open_table(source, field=field, name=name) as table:

@@ -43,21 +43,12 @@ _BEGIN: Final = 8
 
 
 class Row(NamedTuple):
-    """One row of a table.
-
-    Attributes
-    ----------
-    number : int
-        From 1; the header is not counted.
-    line : int or None
-        Line of the file on which the row begins, from 1, as an editor shows it; None in a file
-        without lines.
-    cells : list of str
-        The texts of its cells.
-    """
+    """One row of a table."""
 
     number: int
+    """From 1; the header is not counted."""
     line: int | None
+    """Of the file, from 1, where the row begins; None in a file without lines."""
     cells: list[str]
 
     @property
@@ -72,39 +63,19 @@ Faults = Callable[[Row, str], None]
 
 @dataclass(frozen=True, slots=True)
 class TableReader:
-    """A table whose header is read and whose rows are to be read once.
-
-    Attributes
-    ----------
-    name : str
-        What errors call it, quoted for a shell.
-    field : str
-        What it was given as, for the errors' field.
-    header : tuple of str
-        Names of the columns, all different.
-    lines : iterable of (int or None, list of str)
-        The line on which a row begins, and its cells.
-    """
+    """A table whose header is read and whose rows are to be read once."""
 
     name: str
+    """What errors call it, quoted for a shell."""
     field: str
+    """What it was given as, for the errors' field."""
     header: tuple[str, ...]
+    """Names of the columns, all different."""
     lines: Iterable[tuple[int | None, list[str]]]
+    """The line on which a row begins, and its cells."""
 
     def rows(self, faults: Faults | None = None) -> Iterator[Row]:
-        """Yield the rows.
-
-        Parameters
-        ----------
-        faults : callable, optional
-            Called for a row with more or fewer cells than the header, which is then left out;
-            without it such a row is refused.
-
-        Raises
-        ------
-        InvalidParameter
-            If the file is no UTF-8 text, or a row is none of this form.
-        """
+        """Yield the rows; one of another length goes to `faults`, and is refused without."""
         width, number = len(self.header), 0
         for line, cells in self.lines:
             if not cells:
@@ -126,13 +97,7 @@ class TableReader:
                 )
 
     def number(self, row: Row, position: int, *, beyond: bool = False) -> float:
-        """Return the number of a cell; see :func:`~.decimal_texts.parse_number`.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming file, row, column and value, if the cell has no number in its one spelling.
-        """
+        """Return the number of a cell; see :func:`~.decimal_texts.parse_number`."""
         try:
             return parse_number(row.cells[position], beyond=beyond)
         except ValueError as error:
@@ -149,11 +114,6 @@ class NumberColumn:
     """A column of numbers, whose points mark decimals: one of them may have to settle that.
 
     ``0.8``, ``1.25`` and ``1250`` do. With ``1.000`` and ``2.000`` alone nobody can tell.
-
-    Parameters
-    ----------
-    position : int
-        The column's place, from 0.
     """
 
     def __init__(self, table: TableReader, position: int) -> None:
@@ -173,13 +133,7 @@ class NumberColumn:
         return number
 
     def check(self) -> None:
-        """Refuse the column, after its last row, if its points may separate thousands.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming file, row, column, value and remedy.
-        """
+        """Refuse the column, after its last row, if its points may separate thousands."""
         row = self._doubtful
         if row is not None and not self._settled:
             why = doubtful_point(row.cells[self._position])
@@ -190,24 +144,9 @@ class NumberColumn:
 def open_table(
     source: Path | bytes, *, field: str, name: str | None = None
 ) -> Iterator[TableReader]:
-    """Open a table of CSV, and read its header.
+    """Open a table of CSV in UTF-8 and read its header; refuses separators other than commas.
 
-    Parameters
-    ----------
-    source : Path or bytes
-        The file, or its content.
-    field : str
-        What it was given as.
-    name : str, optional
-        What errors call it; the path by default.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no UTF-8 text, is empty, has another separator, a column without a name, or one
-        name twice.
-    OSError
-        If the file cannot be read.
+    Errors call it `name`, by default its path.
     """
     called = named(source) if name is None and isinstance(source, Path) else name or "the table"
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
@@ -224,13 +163,7 @@ def open_table(
 
 
 def checked_header(header: Sequence[str], name: str, field: str) -> tuple[str, ...]:
-    """Return the names of columns, if all have one and no two the same.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise.
-    """
+    """Return the names of columns; refuses one without a name, and two of the same."""
     for place, column in enumerate(header):
         if not column.strip():
             raise InvalidParameter(
@@ -246,13 +179,7 @@ def checked_header(header: Sequence[str], name: str, field: str) -> tuple[str, .
 
 
 def column_place(header: Sequence[str], column: str, path: Path, field: str, remedy: str) -> int:
-    """Return the place of a column in the header of a file.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is none of this name.
-    """
+    """Return the place of a column in the header of a file; refuses one that is not there."""
     if column not in header:
         raise InvalidParameter(
             f"{named(path)} has no column {show(column)}; its columns are "

@@ -1,4 +1,4 @@
-"""Text files and secrets that people bring: UTF-8, with or without a byte order mark.
+"""Text files, documents and secrets that people bring: UTF-8, with or without a byte order mark.
 
 Editors put a mark before a text that nobody sees: left where it is, it becomes a part of a password
 or of a name. A text in another encoding is refused and never guessed, since most bytes are letters
@@ -10,9 +10,10 @@ from __future__ import annotations
 import codecs
 import shlex
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 MARK: Final = "\ufeff"
 MOST_SECRET_BYTES: Final = 1 << 16
@@ -44,24 +45,7 @@ def named(name: object) -> str:
 
 
 def text_of(content: bytes, *, name: str, field: str, remedy: str = SAVE_AS_UTF8) -> str:
-    """Return the text that bytes are in UTF-8, without a mark at its start.
-
-    Parameters
-    ----------
-    content : bytes
-        The whole file.
-    name : str
-        What errors call it: its path, or what was sent.
-    field : str
-        The option or the field that it was given as.
-    remedy : str
-        What to do where it is no such text.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the file, its first byte that is none of UTF-8, and the remedy.
-    """
+    """Return the text of bytes in UTF-8 without a mark; refuses others by `name` with `remedy`."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -76,20 +60,7 @@ def text_of(content: bytes, *, name: str, field: str, remedy: str = SAVE_AS_UTF8
 def read_text(
     path: Path, *, field: str, remedy: str = SAVE_AS_UTF8, most: int | None = None
 ) -> str:
-    """Return the text of a file; see :func:`text_of`.
-
-    Parameters
-    ----------
-    most : int, optional
-        Largest number of bytes.
-
-    Raises
-    ------
-    InvalidParameter
-        Also if the file is larger.
-    OSError
-        If it cannot be read.
-    """
+    """Return the text of a file of at most `most` bytes; see :func:`text_of`."""
     with path.open("rb") as file:
         content = file.read(-1 if most is None else most + 1)
     if most is not None and len(content) > most:
@@ -100,17 +71,7 @@ def read_text(
 
 
 def read_secret(path: Path, *, field: str) -> str:
-    """Return a password or a token: the only line of a file, without its end.
-
-    Blanks at its ends are a part of it.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file is no text in UTF-8, is empty, or has more lines than one.
-    OSError
-        If it cannot be read.
-    """
+    """Return a password or a token: the only line of a file, with blanks and without its end."""
     remedy = "write the secret, and nothing else, into its only line, as text in UTF-8"
     text = read_text(path, field=field, remedy=remedy, most=MOST_SECRET_BYTES)
     secret = text.rstrip("\r\n")
@@ -132,10 +93,7 @@ def not_utf8(
 
 
 def first_bad_byte(file: IO[bytes]) -> tuple[int, int] | None:
-    """Return place and value of a file's first byte that is none of UTF-8, or NUL; None without.
-
-    It is for a file that was found bad while it was read in parts.
-    """
+    """Return place and value of a file's first byte that is none of UTF-8, or NUL; None without."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     file.seek(0)
     read, waiting = 0, b""
@@ -154,3 +112,28 @@ def first_bad_byte(file: IO[bytes]) -> tuple[int, int] | None:
             return None
         read += len(block)
         waiting = decoder.getstate()[0]
+
+
+def read_document(path: Path, *, field: str, noun: str) -> Any:
+    """Return the value of a file in UTF-8 that ends in .json, .yaml or .yml; errors say `noun`."""
+    ending = path.suffix.lower()
+    if ending not in {".json", ".yaml", ".yml"}:
+        raise InvalidParameter(
+            f"{noun} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
+            "and rename it if need be",
+            field=field,
+        )
+    text = read_text(path, field=field)
+    try:
+        if not text.strip():
+            raise InvalidParameter(
+                f"{noun} is empty; write it, or give another file", field="manifest"
+            )
+        if ending == ".json":
+            return parse_json(text)
+        from hushpoll_shared.reading.yaml_reader import parse_yaml
+
+        return parse_yaml(text)
+    except InvalidParameter as error:
+        kind = InvalidJson if isinstance(error, InvalidJson) else InvalidParameter
+        raise kind(f"{named(path)}: {error}", field=error.field) from None

@@ -109,18 +109,7 @@ RESOLVERS: Final[Mapping[str, Any]] = _Reader.yaml_implicit_resolvers
 
 
 def parse_yaml(data: bytes | str) -> Any:
-    """Read one YAML document.
-
-    Parameters
-    ----------
-    data : bytes or str
-        UTF-8, with or without a byte order mark.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is not UTF-8 or not YAML, repeats a key, or has a tag beyond JSON's types.
-    """
+    """Read one YAML document in UTF-8; refuses a repeated key and a tag beyond JSON's types."""
     text = data if isinstance(data, str) else text_of(data, name="the YAML", field="manifest")
     try:
         return yaml.load(text, Loader=_Reader)  # noqa: S506  # a SafeLoader

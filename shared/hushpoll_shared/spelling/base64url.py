@@ -17,14 +17,7 @@ def b64encode(data: bytes) -> str:
 
 
 def b64decode(text: object, *, field: str) -> bytes:
-    """Read base64url without padding, in its one spelling.
-
-    Raises
-    ------
-    InvalidParameter
-        For padding, another alphabet, whitespace, an impossible length, or bits set after the last
-        byte. The text is not shown: it may hold answers in clear.
-    """
+    """Read base64url without padding, in its one spelling; a refusal does not show the text."""
     if not isinstance(text, str):
         raise InvalidParameter(
             f"{field} is of type {type(text).__name__}; it must be a base64url string", field=field

@@ -40,24 +40,11 @@ class _NotFinite(InvalidJson):
 
 
 def canonical_json(value: object) -> bytes:
-    """Write a JSON value in the one form of RFC 8785.
+    """Write a JSON value in the one form of RFC 8785: UTF-8 without white space.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, list, tuple or mapping with string keys
-        Integers within ±2^53; floats finite.
-
-    Returns
-    -------
-    bytes
-        UTF-8 without whitespace, keys in order of their UTF-16 code units (section 3.2.3), numbers
-        as ECMAScript writes them (section 3.2.2.3).
-
-    Raises
-    ------
-    InvalidParameter
-        If the value has no such form: nan, infinity, a large integer, a lone surrogate, another
-        type, or nesting deeper than 64.
+    Keys stand in order of their UTF-16 code units (section 3.2.3), numbers as ECMAScript writes
+    them (section 3.2.2.3). Refuses nan, infinity, integers outside ±2^53, lone surrogates, other
+    types and nesting deeper than 64.
     """
     parts: list[str] = []
     _write(value, parts, 0)
@@ -78,17 +65,6 @@ def parse_json(data: bytes | bytearray | str) -> Any:
 
     Numbers are one type, as in ECMAScript: ``1.0`` and ``1e0`` read as the integer 1, and beyond
     ±2^53 the one spelling of a double reads as that double.
-
-    Parameters
-    ----------
-    data : bytes or str
-        UTF-8 without a byte order mark.
-
-    Raises
-    ------
-    InvalidJson
-        If `data` is not UTF-8 or not JSON, repeats a key, holds a lone surrogate, NaN, an infinity,
-        another integer outside ±2^53, or nests deeper than 64.
     """
     try:
         text = data if isinstance(data, str) else bytes(data).decode("utf-8")
@@ -118,9 +94,11 @@ def _meant(key: object, allowed: frozenset[str]) -> str | None:
     # a manifest may be hostile: looking for a likeness takes time quadratic in the key's length
     if not isinstance(key, str) or len(key) > _LONGEST_MEANT:
         return None
-    from hushpoll_shared.spelling.nearest import meant  # not needed for a manifest without faults
+    from hushpoll_shared.spelling.nearest import (
+        nearest_name,  # not needed for a manifest without faults
+    )
 
-    return meant(key, sorted(allowed))
+    return nearest_name(key, sorted(allowed))
 
 
 def check_keys(
@@ -131,13 +109,7 @@ def check_keys(
     where: str,
     document: str = "the manifest",
 ) -> None:
-    """Refuse a mapping with a key that is not known, or without one that is needed.
-
-    Raises
-    ------
-    InvalidParameter
-        Its ``field`` is the path of the key.
-    """
+    """Refuse a mapping with a key that is not known, or without one that is needed, by its path."""
     prefix = f"{where}." if where else ""
     for key in value:
         if key not in allowed:

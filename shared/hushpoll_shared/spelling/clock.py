@@ -29,13 +29,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that stands still until `advance` moves it, for tests and replays.
-
-    Parameters
-    ----------
-    moment : datetime or str
-        Aware datetime, or a timestamp ``YYYY-MM-DDTHH:MM:SSZ``.
-    """
+    """A clock that stands still until `advance` moves it, for tests and replays."""
 
     def __init__(self, moment: datetime | str) -> None:
         if isinstance(moment, str):
@@ -57,13 +51,7 @@ class FixedClock:
 
 
 def parse_timestamp(value: object, *, field: str) -> datetime:
-    """Read ``YYYY-MM-DDTHH:MM:SSZ``, the only spelling of a time in a manifest.
-
-    Raises
-    ------
-    InvalidParameter
-        If `value` has another form or names no moment, such as 30 February.
-    """
+    """Read ``YYYY-MM-DDTHH:MM:SSZ``, the only spelling of a time; refuses 30 February."""
     if isinstance(value, str) and _TIMESTAMP.fullmatch(value):
         try:
             return datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)

@@ -26,13 +26,7 @@ _WRITTEN: Final = re.compile(
 
 
 def check_canonical(value: object, *, field: str) -> str:
-    """Return `value` if it is a decimal written in its one form.
-
-    Raises
-    ------
-    InvalidParameter
-        For a number instead of a string, an exponent, a sign, or a superfluous zero.
-    """
+    """Return `value` if it is a decimal written in its one form: a string, without an exponent."""
     if not isinstance(value, str) or not _CANONICAL.fullmatch(value):
         raise InvalidParameter(
             f"{field} is {show(value)}; a published decimal is a string without exponent, sign or "
@@ -43,18 +37,7 @@ def check_canonical(value: object, *, field: str) -> str:
 
 
 def parse_weight(value: object, *, field: str) -> Decimal:
-    """Read a weight exactly: an int, a decimal string, or a float by its repr.
-
-    Parameters
-    ----------
-    value : int, float, str or Decimal
-        In the interval (0, 1000000], with at most 12 digits after the point.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise.
-    """
+    """Read a weight in (0, 1000000] of at most 12 decimals exactly; a float is read by its repr."""
     if isinstance(value, (int, float, str, Decimal)) and not isinstance(value, bool):
         text = repr(value) if isinstance(value, float) else str(value)
         if _WRITTEN.fullmatch(text):

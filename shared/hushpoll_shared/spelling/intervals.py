@@ -40,14 +40,7 @@ _SHAPE: Final = " The test of the reports' shape then goes wrong more often in t
 def how_to_read(intervals: int, confidence: float, *, shape: bool = False) -> str:
     """Return what many intervals and many looks do to their coverage, in words.
 
-    Parameters
-    ----------
-    intervals : int
-        Shown together, at least 1.
-    confidence : float
-        Level of each, in (0, 1).
-    shape : bool
-        Whether the test of the reports' shape stands beside them; it holds for one look as well.
+    The test of the reports' shape, where it stands beside them, holds for one look as well.
     """
     missed = intervals * (1 - confidence)
     many = f"{missed:.1f}" if missed >= 0.1 else f"{missed:.2g}"

@@ -44,19 +44,7 @@ def trimmed(text: str) -> str:
 def check_ends(text: object, *, field: str, lines: bool = False) -> None:
     """Refuse a text of a draft that begins or ends with what nobody sees.
 
-    Parameters
-    ----------
-    text : object
-        What was given; what is no text is left to other checks.
-    field : str
-        Path of the field, for the message.
-    lines : bool
-        Whether line feeds may stand at the ends, as YAML puts one behind a text of several lines.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the character by its code point.
+    With `lines` line feeds may stand at the ends, as YAML puts one behind a text of several lines.
     """
     if not isinstance(text, str):
         return
@@ -89,13 +77,7 @@ def looks(text: str) -> str:
 
 
 def check_apart(labels: Iterable[object], *, field: str) -> None:
-    """Refuse labels of one question that differ and look the same.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming both, with their code points.
-    """
+    """Refuse labels of one question that differ and look the same."""
     seen: dict[str, str] = {}
     for label in labels:
         if not isinstance(label, str):

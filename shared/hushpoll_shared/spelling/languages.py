@@ -112,20 +112,13 @@ def closest(tag: str, offered: Sequence[str]) -> str | None:
     return None if best is None else best[1]
 
 
-def chosen(
+def reader_language(
     wanted: Iterable[tuple[str, float]], offered: Sequence[str], own: str | None = None
 ) -> str | None:
     """Return the language that a reader gets.
 
-    Parameters
-    ----------
-    wanted : iterable of (str, float)
-        Language ranges with their qualities in [0, 1], as in ``Accept-Language``, by preference.
-        One of quality 0 is never given, unless nothing else is there.
-    offered : sequence of str
-        The languages that there are.
-    own : str or None
-        What is given where nothing is wanted; the first that is allowed, where it is not.
+    `wanted` are ranges with qualities in [0, 1], by preference, as in ``Accept-Language``; one of
+    quality 0 is given only if nothing else is there. Where nothing is wanted it is `own`.
     """
     ranges = list(wanted)
     allowed = [tag for tag in offered if _quality(tag, ranges) != 0]

@@ -11,13 +11,15 @@ from hushpoll_shared.spelling.text import show
 _MOST_NAMED: Final = 20
 
 
-def meant(given: str, names: Sequence[str]) -> str | None:
+def nearest_name(given: str, names: Sequence[str]) -> str | None:
     """Return the nearest of the known names, whatever the case; None if none is near.
 
     Examples
     --------
-    >>> meant("gendre", ["age", "gender"]), meant("AGE", ["age"]), meant("x", ["age"])
-    ('gender', 'age', None)
+    >>> nearest_name("gendre", ["age", "gender"]), nearest_name("x", ["age"])
+    ('gender', None)
+    >>> nearest_name("AGE", ["age"])
+    'age'
     """
     folded = {name.casefold(): name for name in reversed(names)}
     close = difflib.get_close_matches(given, names, n=1)
@@ -28,7 +30,7 @@ def meant(given: str, names: Sequence[str]) -> str | None:
 def remedy_for(given: str, names: Sequence[str]) -> str:
     """Return what a refusal ends with: the nearest name, and those that there are."""
     listed = ", ".join(names[:_MOST_NAMED]) + (" ..." if len(names) > _MOST_NAMED else "")
-    close = meant(given, names)
+    close = nearest_name(given, names)
     if close is not None:
         return f"; did you mean {show(close)}? There are {listed}"
     return f"; give one of {listed}"

@@ -23,13 +23,7 @@ _PLACES: Final = 9
 
 
 def parse_scores(text: str, field: str = "scores") -> list[Score]:
-    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``; a refusal names the field.
-
-    Raises
-    ------
-    InvalidParameter
-        If an entry is neither a number nor LOW:HIGH.
-    """
+    """Read scores such as ``1,2,3.5`` or ``18:25,25:35``; a refusal names the field."""
     scores: list[Score] = []
     for place, part in enumerate(text.split(",")):
         ends = [end.strip() for end in part.split(":")]
@@ -44,13 +38,7 @@ def parse_scores(text: str, field: str = "scores") -> list[Score]:
 
 
 def parse_scores_of(text: str, field: str = "scores") -> dict[str, list[Score]]:
-    """Read scores of several attributes, such as ``pain=0,1,2;commute=0:10,10:30``.
-
-    Raises
-    ------
-    InvalidParameter
-        If a part is not NAME=SCORES, or names an attribute again.
-    """
+    """Read scores of several attributes, such as ``pain=0,1,2;commute=0:10,10:30``."""
     named: dict[str, list[Score]] = {}
     for part in text.split(";"):
         name, equals, scores = part.partition("=")
@@ -78,11 +66,6 @@ def scores_of_labels(labels: Sequence[str]) -> list[Score]:
     Labels are read only where the whole scale has one spelling that everybody reads alike.
     ``1.000`` is one in some countries and one thousand in others, ``2024-10`` is a month, and
     ``01067`` is a code: for these the analyst gives scores.
-
-    Raises
-    ------
-    InvalidParameter
-        With the reason, if a label is no number, or if the labels have no one reading.
     """
     ends: list[tuple[str, ...]] = []
     for label in labels:
@@ -132,13 +115,7 @@ def _unreadable(what: str) -> InvalidParameter:
 
 
 def parse_quantiles(text: str, field: str = "quantiles") -> tuple[float, ...]:
-    """Read numbers such as ``0.25,0.5``; none is compared with (0, 1).
-
-    Raises
-    ------
-    InvalidParameter
-        If an entry is no number.
-    """
+    """Read numbers such as ``0.25,0.5``; none is compared with (0, 1)."""
     numbers = []
     for place, part in enumerate(text.split(",")):
         if not _POINT.fullmatch(part.strip()):

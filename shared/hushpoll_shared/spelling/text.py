@@ -106,13 +106,7 @@ def is_name(value: object) -> bool:
 
 
 def check_name(value: object, *, field: str) -> str:
-    """Return `value` if it is a name: 1 to 64 characters out of ``a-z 0-9 _ -``.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise; its ``field`` is `field`.
-    """
+    """Return `value` if it is a name: 1 to 64 characters out of ``a-z 0-9 _ -``."""
     if not isinstance(value, str) or not is_name(value):
         raise InvalidParameter(
             f"{field} is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, "
@@ -123,24 +117,9 @@ def check_name(value: object, *, field: str) -> str:
 
 
 def check_text(value: object, *, field: str, longest: int, lines: bool = False) -> str:
-    """Return `value` if it is plain text in normal form.
+    """Return `value` if it is text of 1 to `longest` code points in Unicode normal form C.
 
-    Parameters
-    ----------
-    value : object
-        What was given.
-    field : str
-        Path of the field, for the message.
-    longest : int
-        Largest number of code points, inclusive.
-    lines : bool
-        Whether line feeds are allowed inside.
-
-    Raises
-    ------
-    InvalidParameter
-        If `value` is not a string, is empty, too long, starts or ends with a space, is not in
-        Unicode normal form C, or has a control character.
+    Refuses spaces at its ends and control characters; `lines`: line feeds are allowed inside.
     """
     if not isinstance(value, str):
         raise InvalidParameter(

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hushpoll_protocols import Bits, FrequencyOracle, InvalidParameter, MalformedRecord
+from hushpoll_protocols.bits import uniform_subset
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
-from hushpoll_protocols.subsets import uniform_subset
 from hushpoll_shared.spelling.text import is_name, show
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.survey.questions.follow_ups import (
@@ -29,8 +29,7 @@ from hushpoll_shared.survey.questions.follow_ups import (
     impossible,
     routes_of,
 )
-from hushpoll_shared.survey.questions.selected_answers import spread_answers
-from hushpoll_shared.survey.questions.selects import Selection
+from hushpoll_shared.survey.questions.selects import Selection, spread_answers
 from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.randomization.draws import Draw
 
@@ -47,18 +46,12 @@ class Codes(dict[str, int]):
 
 @dataclass(frozen=True)
 class Mask:
-    """Which blocks of a draw a device answered: the first bytes of its part of a record.
-
-    Parameters
-    ----------
-    draw : Draw
-        Bit i is of its block i, least significant first; the others are zero.
-    offset : int
-        First byte.
-    """
+    """Which blocks of a draw a device answered: the first bytes of its part of a record."""
 
     draw: Draw
+    """Bit i is of its block i, least significant first; the others are zero."""
     offset: int
+    """First byte."""
 
     @property
     def name(self) -> str:
@@ -92,31 +85,22 @@ class Mask:
 
 @dataclass(frozen=True)
 class Field:
-    """One place in a record: of a block, or of an attribute in clear.
-
-    Parameters
-    ----------
-    name : str
-        The block, which for a question alone is the question; or the attribute in clear.
-    offset, size : int
-        First byte and number of bytes.
-    k : int
-        Domain size, 2..65536.
-    oracle : FrequencyOracle or None
-        The protocol, or None for a code in clear.
-    block : Block or None
-        Which code of the field stands for which answers, or None for a code in clear.
-    mask : Mask or None
-        Where a record says whether a block in a draw has an answer; None outside draws.
-    """
+    """One place in a record: of a block, or of an attribute in clear."""
 
     name: str
+    """The block, which for a question alone is the question; or the attribute in clear."""
     offset: int
+    """First byte."""
     size: int
+    """Bytes."""
     k: int
+    """Domain size, 2..65536."""
     oracle: FrequencyOracle | None
+    """None for a code in clear."""
     block: Block | None
+    """Which code of the field stands for which answers; None for a code in clear."""
     mask: Mask | None = None
+    """Where a record says whether a block in a draw has an answer; None outside draws."""
 
     @property
     def end(self) -> int:
@@ -156,25 +140,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """The field table of a published survey.
-
-    Parameters
-    ----------
-    fields : tuple of Field
-        In record order, without gaps but for masks: one for each block, where the first of its
-        questions stands in the manifest, and one for each attribute in clear. The blocks of a draw
-        follow its mask.
-    attributes : tuple of PublishedAttribute
-        All attributes, in manifest order.
-    masks : tuple of Mask
-        One for each draw, in record order.
-    selects : tuple of Selection
-        Which of them are one select-all question.
-    """
+    """The field table of a published survey."""
 
     fields: tuple[Field, ...]
+    """In record order, without gaps but for masks: one for each block, where the first of its
+    questions stands in the manifest, and one for each attribute in clear. The blocks of a draw
+    follow its mask."""
     attributes: tuple[PublishedAttribute, ...]
+    """In manifest order."""
     masks: tuple[Mask, ...] = ()
+    """One for each draw, in record order."""
     selects: tuple[Selection, ...] = ()
 
     @classmethod
@@ -238,14 +213,7 @@ class Layout:
         return routes_of(self.attributes)
 
     def field(self, name: str) -> Field:
-        """Return the field of a block or of an attribute in clear, by its name.
-
-        Raises
-        ------
-        InvalidParameter
-            If the survey has no such attribute, or it has no field of its own, being in a block of
-            several.
-        """
+        """Return the field of a block or of an attribute in clear, which has one of its own."""
         field = self._by_name.get(name)
         if field is None:
             attribute = self._attributes.get(name)
@@ -264,26 +232,11 @@ class Layout:
         return field
 
     def code_answers(self, answers: Mapping[str, Answer]) -> Codes:
-        """Turn answers into codes, before anything is randomised.
+        """Turn answers into codes, 0..answer_codes-1 each, before anything is randomised.
 
-        Parameters
-        ----------
-        answers : mapping of str to str, int, None, or list of str
-            A category per attribute; an integer stands for its decimal string; None or absent for
-            the missing category, or for that of a follow-up that is not asked. For a select-all,
-            by its name, the list of the options that apply.
-
-        Returns
-        -------
-        Codes
-            One code per attribute, 0..k-1, or 0..answer_codes-1 of a number.
-
-        Raises
-        ------
-        InvalidParameter
-            For an answer that the survey does not know, one absent where there is no missing
-            category, one to a follow-up that is not asked, an extra one, or answers that are no
-            mapping. Messages name attributes and categories, never answers.
+        An integer stands for its decimal string; None or absent for the missing category, or for
+        that of a follow-up that is not asked. Of a select-all, by its name, the list of the options
+        that apply is given. Refusals name attributes and categories, never answers.
         """
         if not isinstance(answers, Mapping):
             raise InvalidParameter(
@@ -325,27 +278,12 @@ class Layout:
             select.check_count(sum(codes[name] for name in select.attributes))
 
     def encode(self, codes: Mapping[str, int], bits: Bits) -> bytes:
-        """Build one record: randomise what is perturbed, write the rest in clear.
+        """Build one record of `record_size` bytes: randomise what is perturbed, write the rest.
 
-        Parameters
-        ----------
-        codes : mapping of str to int
-            A code of every attribute, as from `code_answers`, and nothing else.
-        bits : Bits
-            Source of randomness, consumed in record order: of a draw first its mask, by
-            :func:`~hushpoll_protocols.subsets.uniform_subset`, and then what its chosen blocks
-            need; nothing for the others.
-
-        Returns
-        -------
-        bytes
-            `record_size` bytes. Calling again draws again, and spends again.
-
-        Raises
-        ------
-        InvalidParameter
-            If the attributes are not exactly the survey's, a code is out of range, or those of a
-            follow-up and its router do not go together; codes are not shown.
+        `bits` are consumed in record order: of a draw first its mask, by
+        :func:`~hushpoll_protocols.bits.uniform_subset`, and then what its chosen blocks need;
+        nothing for the others. Calling again draws again, and spends again. Refuses codes that are
+        not of exactly the survey's attributes, or do not go together; they are not shown.
         """
         if codes.keys() != self._attributes.keys():
             raise InvalidParameter(
@@ -384,13 +322,7 @@ class Layout:
         return b"".join(parts)
 
     def check(self, record: bytes) -> None:
-        """Refuse bytes that no device could have sent for this survey.
-
-        Raises
-        ------
-        MalformedRecord
-            With the reason, and the attribute unless the whole length is wrong.
-        """
+        """Refuse bytes that no device could have sent for this survey, by a `MalformedRecord`."""
         if len(record) != self.record_size:
             raise MalformedRecord(
                 f"the record has {len(record)} bytes; a record of this survey has "

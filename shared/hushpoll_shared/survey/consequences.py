@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_protocols.odds import odds_factor
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.survey.protection import (
     Level,
     survey_level,
@@ -58,61 +58,36 @@ class Learns(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What one party can learn.
-
-    Attributes
-    ----------
-    party : Party
-        Who.
-    clear : Learns or None
-        What they learn of answers in clear; None where the survey asks for none.
-    randomised : Learns
-        What they learn of randomised answers.
-    why : tuple of str
-        Keys of the sentences that say how, in order.
-    """
+    """What one party can learn."""
 
     party: Party
     clear: Learns | None
+    """Of answers in clear; None where the survey asks for none."""
     randomised: Learns
+    """Of randomised answers."""
     why: tuple[str, ...]
+    """Keys of the sentences that say how, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The label of a survey.
-
-    Attributes
-    ----------
-    rows : tuple of Consequence
-        One for each party.
-    level : Level
-        How well all randomised answers together are protected.
-    total : Decimal
-        Epsilon of all randomised answers together; a hint is at most as strong as it says.
-    single : Decimal or None
-        Largest epsilon of what is sent for one question, follow-ups that tell about it included,
-        or for questions that are randomised together; None where that is all there is.
-    minimum_batch : int
-        Fewest reports that analysts are given at a time, but for the last time.
-    """
+    """The label of a survey."""
 
     rows: tuple[Consequence, ...]
+    """One for each party."""
     level: Level
+    """How well all randomised answers together are protected."""
     total: Decimal
+    """Epsilon of all randomised answers together; a hint is at most as strong as it says."""
     single: Decimal | None
+    """Largest epsilon of what is sent for one question, follow-ups that tell about it included, or
+    for questions that are randomised together; None where that is all there is."""
     minimum_batch: int
+    """Fewest reports that analysts are given at a time, but for the last time."""
 
 
 def label_of(published: Published, *, hosted: bool = False) -> Label:
-    """Decide who can learn what.
-
-    Parameters
-    ----------
-    hosted : bool
-        Whether respondents answer on a page whose scripts come from the survey's server, rather
-        than with a program of their own.
-    """
+    """Decide who can learn what, where a program of their own or a page of the server's is used."""
     used = () if published.submission == OPEN else (f"label.team.{published.submission}",)
     in_clear = any(attribute.oracle is None for attribute in published.attributes)
     answer = Learns.ANSWER if in_clear else None
@@ -218,15 +193,7 @@ class SaidLabel:
 
 
 def say_label(label: Label, words: Mapping[str, str], language: str = "en") -> SaidLabel:
-    """Say a label in a language.
-
-    Parameters
-    ----------
-    words : mapping of str to str
-        The texts of `ENGLISH`, in that language.
-    language : str
-        How numbers are spelled; one of ``SPELLED_LANGUAGES``.
-    """
+    """Say a label in a language of ``SPELLED_LANGUAGES``, with its `words` for `ENGLISH`."""
     in_clear = label.rows[0].clear is not None
 
     def factor(epsilon: Decimal) -> str:

@@ -68,8 +68,8 @@ def asked_text(published: Published, name: str) -> str:
 def question_texts(published: Published) -> dict[str, str]:
     """Return what is asked by each attribute and each select-all, by its name, for a terminal.
 
-    Of a number that devices round it says so, as the shares of the values that it is rounded to
-    are not those of answers.
+    Of a number that devices round it says so, as the shares of the values that it is rounded to are
+    not those of answers.
     """
     texts = {
         one.name: f"{asked_text(published, one.name)}{ROUNDED if one.rounded else ''}"
@@ -79,10 +79,7 @@ def question_texts(published: Published) -> dict[str, str]:
 
 
 def epsilon_of_options(published: Published, select: Selection) -> str | None:
-    """Return what all options of a select-all together are charged; None: they are in clear.
-
-    A question that is in a draw with others is charged the epsilon of its block.
-    """
+    """Return the epsilon of all options of a select-all, or its block in a draw; None in clear."""
     blocks = {
         block.name: block.oracle.epsilon
         for name in select.attributes

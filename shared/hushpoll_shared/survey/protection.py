@@ -37,37 +37,17 @@ SURVEY_HARDLY_ABOVE: Final = Decimal(16)
 
 
 def question_level(epsilon: Decimal) -> Level:
-    """Return the level of one question's epsilon.
-
-    Parameters
-    ----------
-    epsilon : Decimal
-        In (0, 64].
-    """
+    """Return the level of one question's epsilon, in (0, 64]."""
     return _level(epsilon, QUESTION_WEAK_FROM, QUESTION_HARDLY_ABOVE)
 
 
 def total_level(epsilon: Decimal) -> Level:
-    """Return the level of all questions together, from the sum of their epsilons.
-
-    Parameters
-    ----------
-    epsilon : Decimal
-        In (0, 64].
-    """
+    """Return the level of all questions together, from the sum of their epsilons, in (0, 64]."""
     return _level(epsilon, SURVEY_WEAK_FROM, SURVEY_HARDLY_ABOVE)
 
 
 def survey_level(epsilons: Iterable[Decimal], reach: Iterable[Decimal] = ()) -> Level:
-    """Return the level of a survey: the worst of its questions' and of their sum's.
-
-    Parameters
-    ----------
-    epsilons : iterable of Decimal
-        One for each perturbed attribute, at least one.
-    reach : iterable of Decimal
-        The same with those of the follow-ups that tell about a router; see `Published.reach`.
-    """
+    """Return the worst level of questions' epsilons, of their `Published.reach` and of the sum."""
     parts = tuple(epsilons)
     of_questions = (question_level(part) for part in (*parts, *reach))
     return max(total_level(total_epsilon(parts)), *of_questions)
@@ -83,31 +63,18 @@ def _level(epsilon: Decimal, weak_from: Decimal, hardly_above: Decimal) -> Level
 
 @dataclass(frozen=True)
 class WeakProtection:
-    """One epsilon of a survey that protects weakly or hardly.
-
-    Attributes
-    ----------
-    attribute : str or None
-        Whose epsilon it is; None for the sum over all questions.
-    level : Level
-        ``WEAK`` or ``HARDLY``; the latter is published only on request.
-    message : str
-        What the author should know, with the remedy.
-    """
+    """One epsilon of a survey that protects weakly or hardly."""
 
     attribute: str | None
+    """Whose epsilon it is; None for the sum over all questions."""
     level: Level
+    """``HARDLY`` is published only on request."""
     message: str
+    """What the author should know, with the remedy."""
 
 
 def weak_protection(published: Published) -> tuple[WeakProtection, ...]:
-    """Return every epsilon of a survey that protects weakly or hardly, the sum first.
-
-    Parameters
-    ----------
-    published : Published
-        The resolved survey.
-    """
+    """Return every epsilon of a survey that protects weakly or hardly, the sum first."""
     own = {block.name: block.oracle.epsilon for block in published.blocks}
     total = total_epsilon(published.budget.values())
     levels: list[tuple[str | None, Level, str, str]] = [

@@ -422,8 +422,6 @@ class Published(Terms):
 
         Parameters
         ----------
-        name : str
-            The attribute's name.
         field : str
             The caller's parameter that `name` was given by, which a refusal names.
 

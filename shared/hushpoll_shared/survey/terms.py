@@ -86,91 +86,60 @@ OPTIONAL: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """The fields of a survey, but for those that resolving its budget adds.
-
-    Parameters
-    ----------
-    name : str
-        1 to 64 characters out of ``a-z 0-9 _ -``.
-    version : int
-        In [1, 2^31 - 1].
-    title : str
-        Up to 200 characters.
-    epsilon : Decimal
-        Total budget of one respondent, in [1e-6, 64].
-    attributes : tuple of Attribute
-        1 to 256, in the order of the record; names differ; at most one target.
-    split : Split
-        How the budget is divided among draws and blocks outside draws; a perturbed attribute alone
-        is a block.
-    together : tuple of Together
-        Blocks of several questions.
-    selects : tuple of Selection
-        Which attributes are one select-all question; in a draft that is one attribute.
-    draws : tuple of Draw
-        Sets of blocks of which each device answers some.
-    matrices : tuple of Matrix
-        Which attributes are the items of one matrix; in a draft's file that is one attribute.
-    description : str or None
-        Up to 5000 characters, with line feeds.
-    operator : str or None
-        Who asks and is responsible, up to 200 characters.
-    purpose : str or None
-        What the answers are used for, up to 2000 characters, with line feeds.
-    thanks : str or None
-        What is read after answering, up to 2000 characters, with line feeds.
-    logo : Logo or None
-        A picture above the title of the hosted page.
-    language : str or None
-        Language tag of the survey's own words, such as ``en`` or ``pt-BR``.
-    translations : tuple of Translation
-        The same words in other languages, in the order of their tags.
-    shared_device : bool
-        Whether several people may answer on one device, each with a ledger of their own.
-    opens, closes : str or None
-        UTC ``YYYY-MM-DDTHH:MM:SSZ``: reports are taken from `opens` until before `closes`.
-    protected : Protected or None
-        Groups of a fairness report.
-    submission : str
-        ``"open"``, ``"token"`` (one single-use token per respondent) or ``"invited"`` (an
-        invitation per respondent, redeemed for a token that the server cannot link to it).
-    minimum_batch : int
-        Fewest reports that any statistic is computed from, in [1, 10^9].
-    release : str
-        When analysts are given what has come in since they were last given something: ``"daily"``
-        (at UTC midnight), ``"weekly"`` (as the Monday begins), ``"end"`` (once the survey is over)
-        or ``"immediate"`` (whenever they ask).
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, if any of it breaks a rule.
-    """
+    """The fields of a survey, but for those that resolving its budget adds."""
 
     name: str
+    """1 to 64 characters out of ``a-z 0-9 _ -``."""
     version: int
+    """In [1, 2^31 - 1]."""
     title: str
+    """Up to 200 characters."""
     epsilon: Decimal
+    """Total budget of one respondent, in [1e-6, 64]."""
     attributes: tuple[Attribute, ...]
+    """1 to 256, in the order of the record; names differ; at most one target."""
     split: Split = UNIFORM
+    """How the budget is divided among draws and blocks outside draws; a perturbed attribute alone
+    is a block."""
     together: tuple[Together, ...] = ()
+    """Blocks of several questions."""
     selects: tuple[Selection, ...] = ()
+    """Which attributes are one select-all question; in a draft that is one attribute."""
     draws: tuple[Draw, ...] = ()
+    """Sets of blocks of which each device answers some."""
     matrices: tuple[Matrix, ...] = ()
+    """Which attributes are the items of one matrix; in a draft's file that is one attribute."""
     description: str | None = None
+    """Up to 5000 characters, with line feeds."""
     operator: str | None = None
+    """Who asks and is responsible, up to 200 characters."""
     purpose: str | None = None
+    """What the answers are used for, up to 2000 characters, with line feeds."""
     language: str | None = None
+    """Language tag of the survey's own words, such as ``en`` or ``pt-BR``."""
     translations: tuple[Translation, ...] = ()
+    """The same words in other languages, in the order of their tags."""
     shared_device: bool = False
+    """Whether several people may answer on one device, each with a ledger of their own."""
     opens: str | None = None
+    """UTC ``YYYY-MM-DDTHH:MM:SSZ``: reports are taken from here on."""
     closes: str | None = None
+    """Reports are taken until before this time."""
     protected: Protected | None = None
+    """Groups of a fairness report."""
     submission: str = "open"
+    """``"open"``, ``"token"`` (one single-use token per respondent) or ``"invited"`` (an invitation
+    per respondent, redeemed for a token that the server cannot link to it)."""
     minimum_batch: int = DEFAULT_BATCH
+    """Fewest reports that any statistic is computed from, in [1, 10^9]."""
     release: str = DAILY
+    """When analysts are given what has come in since they were last given something: ``"daily"``
+    (at UTC midnight), ``"weekly"`` (as the Monday begins), ``"end"`` (once the survey is over) or
+    ``"immediate"`` (whenever they ask)."""
     thanks: str | None = None
+    """What is read after answering, up to 2000 characters, with line feeds."""
     logo: Logo | None = None
+    """A picture above the title of the hosted page."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="name")
@@ -252,13 +221,7 @@ class Terms:
         return (*own, *(translation.language for translation in self.translations))
 
     def wording(self, language: str | None = None) -> Wording:
-        """Return what a respondent reads, in the survey's own language if none is named.
-
-        Raises
-        ------
-        InvalidParameter
-            If the survey has no words in this language.
-        """
+        """Return what a respondent reads, in the survey's own language if none is named."""
         named = {translation.language: translation for translation in self.translations}
         if language is not None and language not in self.languages:
             raise InvalidParameter(
@@ -376,17 +339,7 @@ _READ_AS_THEY_ARE: Final = (
 def read_terms(document: Mapping[str, Any], *, canonical: bool) -> dict[str, Any]:
     """Return the arguments of `Terms` that a document states, but for the attributes.
 
-    Parameters
-    ----------
-    document : mapping
-        A draft or a published survey; what is absent or null gets the default.
-    canonical : bool
-        Whether it is published, so that its values are written in their one spelling.
-
-    Raises
-    ------
-    InvalidParameter
-        If the split or the protected groups have another form.
+    Values of a `canonical` one, which is published, are written in their one spelling.
     """
     terms = {key: document[key] for key in _READ_AS_THEY_ARE if document.get(key) is not None}
     if document.get("split") is not None:
@@ -419,13 +372,7 @@ def _check_sections(attributes: Sequence[Attribute]) -> None:
 
 
 def check_number_of_attributes(number: int) -> None:
-    """Refuse a survey with no attribute, or with more than `MOST_ATTRIBUTES`.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the number and its interval.
-    """
+    """Refuse a survey with no attribute, or with more than `MOST_ATTRIBUTES`."""
     if not 1 <= number <= MOST_ATTRIBUTES:
         raise InvalidParameter(
             f"attributes has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: "
@@ -435,13 +382,7 @@ def check_number_of_attributes(number: int) -> None:
 
 
 def check_integer(value: object, *, field: str, largest: int) -> int:
-    """Return an integer in [1, `largest`].
-
-    Raises
-    ------
-    InvalidParameter
-        If it is none; naming `field`.
-    """
+    """Return an integer in [1, `largest`]; refuses anything else."""
     if type(value) is not int or not 1 <= value <= largest:
         raise InvalidParameter(
             f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field

@@ -52,34 +52,21 @@ _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit",
 
 @dataclass(frozen=True)
 class Question:
-    """The words of one attribute in one language.
-
-    Parameters
-    ----------
-    name : str
-        Name of the attribute.
-    question : str or None
-        What the respondent is asked; None where the survey asks by the attribute's name.
-    categories : tuple of str or None
-        The possible answers in the attribute's order; None where they are not translated, such as
-        numbers.
-    missing : str or None
-        Label of the missing category; None where the attribute has none.
-    unit : str or None
-        Unit of a number; None where it is not translated, such as kg.
-    help : str or None
-        What is read below the question; None where the attribute has no such text.
-    ends : (str, str) or None
-        What is read at the ends of a scale; None where the attribute has no such texts.
-    """
+    """The words of one attribute in one language; None where there are none, or as said."""
 
     name: str
     question: str | None = None
+    """None where the survey asks by the attribute's name."""
     categories: tuple[str, ...] | None = None
+    """In the attribute's order; None where they are not translated, such as numbers."""
     missing: str | None = None
+    """Label of the missing category."""
     unit: str | None = None
+    """Of a number; None where it is not translated, such as kg."""
     help: str | None = None
+    """What is read below the question."""
     ends: tuple[str, str] | None = None
+    """What is read at the ends of a scale."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
@@ -101,42 +88,27 @@ class Question:
 
 @dataclass(frozen=True)
 class Translation:
-    """All words of a survey in one more language.
-
-    Parameters
-    ----------
-    language : str
-        Language tag such as ``de`` or ``pt-BR``.
-    title : str
-        Up to 200 characters.
-    description, purpose : str or None
-        As in the survey, of which each is translated if it is there.
-    sections : tuple of (str, str)
-        Each section's name in the survey, and in this language.
-    questions : tuple of Question
-        The attributes whose words are translated, in the order of their names.
-    selects : tuple of (str, str)
-        Name and question of each select-all of a published survey, in the order of their names.
-    select_help : tuple of (str, str)
-        Name and help text of each that has one, in the order of their names.
-    thanks, logo : str or None
-        What is read after answering, and in place of the logo, of which each is translated if it is
-        there.
-    matrices : tuple of (str, str)
-        Name and question of each matrix, in the order of their names.
-    """
+    """All words of a survey in one more language; a text is None where the survey has none."""
 
     language: str
+    """Language tag such as ``de`` or ``pt-BR``."""
     title: str
+    """Up to 200 characters."""
     description: str | None = None
     purpose: str | None = None
     sections: tuple[tuple[str, str], ...] = ()
+    """Each section's name in the survey, and in this language."""
     questions: tuple[Question, ...] = ()
+    """The attributes whose words are translated, in the order of their names."""
     selects: tuple[tuple[str, str], ...] = ()
+    """Name and question of each select-all of a published survey, in the order of their names."""
     select_help: tuple[tuple[str, str], ...] = ()
+    """Name and help text of each that has one, in the order of their names."""
     thanks: str | None = None
     logo: str | None = None
+    """What is read in place of the logo."""
     matrices: tuple[tuple[str, str], ...] = ()
+    """Name and question of each matrix, in the order of their names."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
@@ -160,60 +132,39 @@ class Translation:
 
 @dataclass(frozen=True)
 class Wording:
-    """What a respondent reads in one language.
-
-    Parameters
-    ----------
-    language : str or None
-        Language tag; None where the survey does not state its language.
-    title : str
-    description, purpose : str or None
-    questions : tuple of str
-        What each attribute asks; its name where it has no question.
-    domains : tuple of tuple of str
-        Answers to each attribute in code order, the missing one behind them; the last of a
-        follow-up is that of who is not asked, which is not translated.
-    sections : tuple of (str or None)
-        The section that each attribute stands in.
-    selects : tuple of str
-        What each select-all asks; its name where it has no question.
-    units : tuple of (str or None)
-        The unit of each attribute's number.
-    helps, select_helps : tuple of (str or None)
-        What is read below the question of each attribute and of each select-all.
-    ends : tuple of ((str, str) or None)
-        What is read at the ends of each attribute's scale.
-    thanks, logo : str or None
-        What is read after answering, and in place of the logo.
-    matrices : tuple of str
-        What each matrix asks of all its items; its name where it has no question.
-    """
+    """What a respondent reads in one language; in place of a missing question stands its name."""
 
     language: str | None
+    """Language tag; None where the survey does not state its language."""
     title: str
     description: str | None
     purpose: str | None
     questions: tuple[str, ...]
+    """What each attribute asks."""
     domains: tuple[tuple[str, ...], ...]
+    """Answers to each attribute in code order, the missing one behind them; the last of a follow-up
+    is that of who is not asked, which is not translated."""
     sections: tuple[str | None, ...]
+    """The section that each attribute stands in."""
     selects: tuple[str, ...] = ()
+    """What each select-all asks."""
     units: tuple[str | None, ...] = ()
+    """The unit of each attribute's number."""
     helps: tuple[str | None, ...] = ()
+    """What is read below the question of each attribute."""
     select_helps: tuple[str | None, ...] = ()
+    """What is read below that of each select-all."""
     ends: tuple[tuple[str, str] | None, ...] = ()
+    """What is read at the ends of each attribute's scale."""
     thanks: str | None = None
     logo: str | None = None
+    """What is read in place of the logo."""
     matrices: tuple[str, ...] = ()
+    """What each matrix asks of all its items."""
 
 
 def check_language(value: object, *, field: str) -> str:
-    """Return `value` if it is a language tag of BCP 47: a language, a script, a region.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise.
-    """
+    """Return `value` if it is a language tag of BCP 47: a language, a script, a region."""
     if not isinstance(value, str) or _LANGUAGE.fullmatch(value) is None:
         raise InvalidParameter(
             f"{field} is {show(value)}; a language is written as de, pt-BR or zh-Hans: "
@@ -224,18 +175,7 @@ def check_language(value: object, *, field: str) -> str:
 
 
 def read_translations(value: object) -> tuple[Translation, ...]:
-    """Read the translations of a draft or a published survey; `check_translations` checks them.
-
-    Parameters
-    ----------
-    value : object
-        A mapping from language tags to translations; None for no translation.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field; also for any key that is not known.
-    """
+    """Read the translations, by their tags, of a survey; `check_translations` checks them."""
     if value is None:
         return ()
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_TRANSLATIONS:
@@ -322,11 +262,6 @@ def check_translations(
     A respondent reads one language, so a translation has every text that the survey has: the title,
     the description, the purpose, each section, each question and each missing category. Categories
     may be left as they are.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the language and the field.
     """
     if translations and language is None:
         raise InvalidParameter(

@@ -42,18 +42,7 @@ _OPTIONS: Final = columns(
 
 
 def verdicts_table(answer: Answer) -> ResultTable:
-    """Return a plan of goals as a table with a row for each.
-
-    Parameters
-    ----------
-    answer : mapping
-        As ``hushpoll plan --want ... --json`` and ``POST /api/v1/plans`` give it.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it does not have that form.
-    """
+    """Return a plan of goals, as ``hushpoll plan --want ... --json`` gives it, goal by goal."""
     none = dict.fromkeys(("share", "group"))
     entries = ({**one, **none, **one["goal"]} for one in answer["goals"])
     about = {name: answer[name] for name in ("survey", "epsilon", "n", "verdict")}
@@ -61,18 +50,7 @@ def verdicts_table(answer: Answer) -> ResultTable:
 
 
 def comparison_table(answer: Answer) -> ResultTable:
-    """Return the comparison of a plan as a table, with a row for each option and attribute.
-
-    Parameters
-    ----------
-    answer : mapping
-        As ``hushpoll plan --n ... --json`` gives it.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If it does not have that form.
-    """
+    """Return ``hushpoll plan --n ... --json`` with a row for each option and attribute."""
     powers = tuple(Column(f"power_of_{name}", "number") for name in METRICS)
     shape = (*_OPTIONS, *powers, *columns(warnings="text", error="text"))
     about = {name: answer[name] for name in ("survey", "n", "confidence", "power", "metric")}

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hushpoll_shared.spelling.digits import decimals_of, p_value_text, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import (
+    decimals_of,
+    p_value_text,
+    ratio_texts,
+    with_decimals,
+)
 from hushpoll_shared.tables.result_table import ResultTable, columns
 
 _COEFFICIENTS: Final = columns(
@@ -36,13 +41,7 @@ _ABOUT: Final = (
 
 
 def regression_table(answer: Mapping[str, Any]) -> ResultTable:
-    """Return a regression as a table with a row for each coefficient of the outcome's model.
-
-    Parameters
-    ----------
-    answer : mapping
-        As ``hushpoll regress data --json`` gives it.
-    """
+    """Return ``hushpoll regress data --json`` as a table, with a row for each coefficient."""
     rows = []
     for one in answer["coefficients"]:
         odds, plain = one["odds_ratio"] or {}, one["plain"] or {}
@@ -70,15 +69,7 @@ def regression_table(answer: Mapping[str, Any]) -> ResultTable:
 
 @dataclass(frozen=True)
 class ShownCoefficient:
-    """A coefficient as pages and terminals show it, with the digits that its interval supports.
-
-    Attributes
-    ----------
-    estimate, standard_error, lower, upper, p_value, plain : str or None
-        None where there is none.
-    odds_ratio : str or None
-        The exponential of the estimate; None where that is no odds ratio.
-    """
+    """A coefficient as pages and terminals show it, with the digits that its interval supports."""
 
     estimate: str | None
     standard_error: str | None
@@ -87,6 +78,7 @@ class ShownCoefficient:
     p_value: str | None
     plain: str | None
     odds_ratio: str | None
+    """The exponential of the estimate; None where that is no odds ratio."""
 
 
 def shown_coefficient(one: Mapping[str, Any]) -> ShownCoefficient:
@@ -113,10 +105,7 @@ def shown_coefficient(one: Mapping[str, Any]) -> ShownCoefficient:
 
 
 def references_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the answers that others are compared with, by attribute: the outcome's first.
-
-    An ordered outcome has none, nor has a number.
-    """
+    """Return the answers that others are compared with, by attribute; the outcome's is first."""
     outcome = document["outcome"]
     found = {
         part["predictor"]: part["reference"]

@@ -17,29 +17,13 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-        The key of the JSON form.
-    kind : {"text", "number", "whole number"}
-        What its cells are; each may also be None.
-    """
+    """A column of a table; any cell may also be None."""
 
     name: str
     kind: Kind
 
     def cell(self, value: object) -> Cell:
-        """Return a value as a cell.
-
-        Raises
-        ------
-        TypeError
-            If it is of another kind.
-        ValueError
-            If it is a number, and nan or infinite.
-        """
+        """Return a value as a cell; refuses another kind, nan and infinity."""
         if value is None:
             return None
         if self.kind == "text":
@@ -67,24 +51,13 @@ def columns(**kinds: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A result as rows.
-
-    Attributes
-    ----------
-    title : str
-        What it is, in a few words.
-    columns : tuple of Column
-        At least one.
-    rows : tuple of tuple
-        A cell per column.
-    methods : tuple of (str, str or number)
-        What was asked, of which survey and release, by which estimator, and how to read it.
-    """
+    """A result as rows, a cell per column."""
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     methods: tuple[tuple[str, str | float | int], ...] = ()
+    """What was asked, of which survey and release, by which estimator, and how to read it."""
 
     @classmethod
     def of(
@@ -94,13 +67,7 @@ class ResultTable:
         entries: Iterable[Mapping[str, object]],
         methods: Mapping[str, object],
     ) -> ResultTable:
-        """Return the table of entries that have a value for each column.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If an entry lacks a column, or has a value of another kind.
-        """
+        """Return the table of entries; refuses one that lacks a column or has another kind."""
         rows = tuple(tuple(column.cell(entry[column.name]) for column in columns)
                      for entry in entries)  # fmt: skip
         return cls(title, columns, rows, tuple(_line(*line) for line in methods.items()

@@ -2,7 +2,8 @@
 
 No text becomes a formula or a link. In CSV a text that a spreadsheet would take for a formula has
 an apostrophe before it (:mod:`hushpoll_shared.spelling.csv_cells`); in XLSX a text is a text.
-Numbers are numbers in both, and a number that there is not is an empty cell.
+Numbers are numbers in both, and a number that there is not is an empty cell. The sheet of methods
+has what a survey promised its respondents.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Final
 
+from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import Cell, ResultTable
 
 MOST_ROWS: Final = (1 << 20) - 1
@@ -30,13 +35,7 @@ _WIDTH: Final = 22
 
 
 def csv_bytes(table: ResultTable) -> bytes:
-    """Return a table as CSV: UTF-8, every text in quotes and no number, lines end in CR LF.
-
-    Raises
-    ------
-    ValueError
-        If a text is no Unicode.
-    """
+    """Return a table as CSV: UTF-8, every text in quotes and no number, lines end in CR LF."""
     lines = [[column.name for column in table.columns], *table.rows]
     return "".join(",".join(map(_csv_cell, line)) + "\r\n" for line in lines).encode()
 
@@ -49,17 +48,7 @@ def _csv_cell(cell: Cell) -> str:
 
 
 def xlsx_bytes(table: ResultTable) -> bytes:
-    """Return a table as a workbook of two sheets: the results, and the methods.
-
-    Raises
-    ------
-    InvalidParameter
-        For more rows or longer texts than a sheet holds.
-    MissingExtra
-        Without XlsxWriter.
-    ValueError
-        If a text is no Unicode.
-    """
+    """Return a table as a workbook of results and methods; refuses more than a sheet holds."""
     try:
         from xlsxwriter import Workbook
     except ImportError as error:
@@ -114,24 +103,14 @@ def _fitting(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """A kind of file.
-
-    Attributes
-    ----------
-    name : str
-        As it is asked for, and the file's ending.
-    media_type : str
-        The file's media type in HTTP.
-    encode : callable
-        From a table to the file's bytes.
-    has_methods : bool
-        Whether the file has the lines about the methods beside the rows.
-    """
+    """A kind of file; its name is also its ending."""
 
     name: str
     media_type: str
+    """In HTTP."""
     encode: Callable[[ResultTable], bytes]
     has_methods: bool = False
+    """Whether the file has the lines about the methods beside the rows."""
 
 
 TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
@@ -152,18 +131,7 @@ TABLE_FORMATS: Final[Mapping[str, TableFormat]] = MappingProxyType(
 
 
 def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
-    """Return the format that a file's ending names.
-
-    Parameters
-    ----------
-    others : sequence of str
-        Endings that the caller takes as well, which a refusal names.
-
-    Raises
-    ------
-    InvalidParameter
-        For another ending.
-    """
+    """Return the format that a file's ending names; a refusal names those of `others`, too."""
     form = TABLE_FORMATS.get(file.suffix.lower().removeprefix("."))
     if form is None:
         endings = " or ".join(f".{name}" for name in (*TABLE_FORMATS, *others))
@@ -173,3 +141,22 @@ def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
             field="out",
         )
     return form
+
+
+def guarantee(published: Published) -> dict[str, str]:
+    """Return the guarantee of a survey version: all answers together, then each attribute."""
+    total = Decimal(published.epsilon)
+    lines = {
+        "survey": f"{published.name} version {published.version}, digest {published.digest}",
+        "epsilon": f"{format_epsilon(total)}, of all perturbed answers of a respondent together",
+        "odds": "All of them together change the odds of anything about their respondent by at "
+        f"most the factor {odds_factor(total, 10) / 10:g}.",
+    }
+    for attribute in published.attributes:
+        how = "sent in clear"
+        if attribute.oracle is not None:
+            how = f"{attribute.oracle.name}, epsilon {format_epsilon(attribute.oracle.epsilon)}"
+        if attribute.block is not None:
+            how += f", of the block {attribute.block} of several questions together"
+        lines[f"attribute {attribute.name}"] = how
+    return {f"guarantee: {name}": value for name, value in lines.items()}

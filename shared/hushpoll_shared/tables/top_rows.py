@@ -18,21 +18,13 @@ MOST_ROWS: Final = 200
 
 @dataclass(frozen=True)
 class TopRows:
-    """The rows that are shown.
-
-    Parameters
-    ----------
-    rows : list of mapping
-        In the order in which they came.
-    left : int
-        How many are not shown.
-    together : float
-        The sum of their numbers that are known.
-    """
+    """The rows that are shown, in the order in which they came."""
 
     rows: list[JsonObject]
     left: int
+    """How many are not shown."""
     together: float
+    """The sum of their numbers that are known."""
 
     @property
     def words(self) -> str:
@@ -43,19 +35,10 @@ class TopRows:
 def top_rows(
     rows: Sequence[JsonObject], key: str, *, most: int = MOST_ROWS, size: bool = False
 ) -> TopRows:
-    """Return the rows with the largest numbers, in the order in which they came.
+    """Return the rows with the largest numbers, or sizes, in the order in which they came.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        All of them.
-    key : str
-        Where a row has its number, such as ``frequency`` or ``difference.value``; None or nothing
-        there is the smallest.
-    most : int
-        How many are shown at most.
-    size : bool
-        Whether a number's size counts, whatever its sign.
+    `key` is where a row has its number, such as ``difference.value``; None or nothing is the
+    smallest.
     """
     if len(rows) <= most:
         return TopRows(list(rows), 0, 0.0)

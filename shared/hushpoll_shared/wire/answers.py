@@ -27,6 +27,13 @@ Acknowledgement = Literal["accepted", "duplicate"]
 ACKNOWLEDGEMENTS: Final[dict[int, Acknowledgement]] = {201: "accepted", 200: "duplicate"}
 """What the server says of a report, by the status that it says it with."""
 
+SurveyState = Literal["scheduled", "open", "closing", "closed"]
+"""``closing`` takes the reports of devices that were offline, and asks nobody any more."""
+
+SURVEY_STATES: Final[tuple[SurveyState, ...]] = ("scheduled", "open", "closing", "closed")
+STATE_HEADER: Final = "Survey-State"
+"""Header of the survey that a new respondent answers: one of the states."""
+
 DEPTH: Final = 16
 """Nesting of an answer that is read; ours have less."""
 
@@ -34,10 +41,7 @@ _EXACT_DIGITS: Final = 15
 
 
 def own_problem(status: int, media_type: str | None, content: bytes) -> dict[str, object] | None:
-    """Return the problem document of an answer outside 2xx, if it is one of the table's.
-
-    Its media type, its type and the status have to fit; ``code`` is the table's.
-    """
+    """Return the problem of an answer outside 2xx, if its media type, type and status fit."""
     document = _object(PROBLEM_MEDIA_TYPE, media_type, content)
     kind = document.get("type") if document else None
     if not document or not isinstance(kind, str) or not kind.startswith(URN_PREFIX):
@@ -78,13 +82,7 @@ def offers_manifest(status: int, media_type: str | None, content: bytes) -> bool
 
 
 def not_ours(status: int, media_type: str | None) -> TransportError:
-    """Return the error of an answer that is not recognised as the server's.
-
-    Parameters
-    ----------
-    media_type : str or None
-        Its media type.
-    """
+    """Return the error of an answer that is not recognised as the server's."""
     if 300 <= status < 400:
         message = (
             f"the server redirects (HTTP {status}), which is not followed; give the final address "

@@ -15,7 +15,7 @@ class PoisoningDocument(TypedDict):
     turning_share: NotRequired[float | None]
 
 
-class Assumed(TypedDict):
+class AssumedPopulation(TypedDict):
     """The population that an audit's outlooks are for, and where its shares come from."""
 
     basis: str
@@ -52,7 +52,7 @@ class MetricDocument(TypedDict, total=False):
 class PairDocument(TypedDict):
     """What an audit found of two groups; ``expected`` is what its outlooks assume."""
 
-    expected: Assumed
+    expected: AssumedPopulation
     shares: dict[str, MetricDocument]
     metrics: dict[str, MetricDocument]
     rates: dict[str, MetricDocument]
@@ -102,7 +102,7 @@ class AuditDocument(TypedDict):
     setting: str
     origin: str
     protected: ProtectedDocument
-    expected: NotRequired[Assumed]
+    expected: NotRequired[AssumedPopulation]
     shares: NotRequired[dict[str, MetricDocument]]
     metrics: NotRequired[dict[str, MetricDocument]]
     rates: NotRequired[dict[str, MetricDocument]]

@@ -28,69 +28,27 @@ except ImportError:
 
 @dataclass(frozen=True, slots=True)
 class MalformedRow:
-    """A malformed record among many.
-
-    Attributes
-    ----------
-    index : int
-        Its row, from 0.
-    field : str
-        The first draw with a malformed mask, or else the first block, or attribute in clear, in
-        record order whose part is malformed.
-    reason : str
-        ``"range"``, ``"padding"`` or ``"popcount"``.
-    """
+    """A malformed record among many."""
 
     index: int
+    """Its row, from 0."""
     field: str
+    """The first draw with a malformed mask, or else the first block, or attribute in clear, in
+    record order whose part is malformed."""
     reason: str
+    """``"range"``, ``"padding"`` or ``"popcount"``."""
 
 
 def column(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.uint8]:
-    """Return one attribute's bytes of every record, without copying.
-
-    Parameters
-    ----------
-    layout : Layout
-        The survey's field table.
-    records : uint8[n, L]
-        Records of the survey.
-
-    Returns
-    -------
-    uint8[n, size]
-        A view.
-
-    Raises
-    ------
-    InvalidParameter
-        If the survey has no such attribute, or `records` is no array of its records.
-    """
+    """Return one attribute's bytes of records uint8[n, L] as uint8[n, size], a view."""
     field = layout.field(name)
     return _checked(layout, records)[:, field.offset : field.end]
 
 
 def codes(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.int64]:
-    """Return the codes of an attribute in clear, not checked against its domain.
+    """Return the codes of an attribute in clear as int64[n]; refuses a perturbed attribute.
 
-    Parameters
-    ----------
-    layout : Layout
-        The survey's field table.
-    records : uint8[n, L]
-        Records of the survey.
-    name : str
-        An attribute in clear.
-
-    Returns
-    -------
-    int64[n]
-        In [0, k) for records that `malformed_many` passes.
-
-    Raises
-    ------
-    InvalidParameter
-        If the attribute is perturbed or unknown, or `records` is no array of the survey's records.
+    They are in [0, k) for records that `malformed_many` passes.
     """
     field = layout.field(name)
     if field.oracle is not None:
@@ -105,25 +63,10 @@ def codes(layout: Layout, records: NDArray[np.uint8], name: str) -> NDArray[np.i
 def encode_many(
     published: Published, codes: Mapping[str, ArrayLike], rng: np.random.Generator
 ) -> NDArray[np.uint8]:
-    """Build many records; for simulation, a device uses `Layout.encode` with `SecureBits`.
+    """Build records uint8[n, L] of codes int[n] by attribute, drawn block by block; for simulation.
 
-    Parameters
-    ----------
-    codes : mapping of str to int array, shape (n,)
-        Codes in [0, answer_codes) for every attribute, and nothing else.
-    rng : numpy.random.Generator
-        Source of randomness, consumed block by block.
-
-    Returns
-    -------
-    uint8[n, L]
-        The records, in row order.
-
-    Raises
-    ------
-    InvalidParameter
-        If the attributes are not exactly the survey's, lengths differ, a code is out of range, or
-        those of a follow-up and its router do not go together; codes are not shown.
+    Refuses codes outside [0, answer_codes), and those of a follow-up that its router rules out, and
+    never shows them. A device uses `Layout.encode` with `SecureBits`.
     """
     # Compiled kernels take half a second to import: readers of clear codes do not wait for them.
     from hushpoll_protocols.kernels import perturb
@@ -183,24 +126,9 @@ def encode_many(
 def malformed_many(
     published: Published, records: NDArray[np.uint8]
 ) -> tuple[NDArray[np.bool_], list[MalformedRow]]:
-    """Find the records that no device could have sent for this survey.
+    """Return which of uint8[n, L] no device could have sent, as bool[n], with a reason for each.
 
-    Parameters
-    ----------
-    records : uint8[n, L]
-        Rows of the right length; a wrong length is a matter of the body as a whole.
-
-    Returns
-    -------
-    bad : bool[n]
-        Which rows are malformed.
-    rows : list of MalformedRow
-        One per malformed row, in row order, as `Layout.check` would refuse it.
-
-    Raises
-    ------
-    InvalidParameter
-        If `records` is no array of the survey's records.
+    A row is malformed where `Layout.check` would refuse it.
     """
     from hushpoll_protocols.kernels import MALFORMED_REASONS, malformed
     from hushpoll_protocols.kernels.interface import PADDING
@@ -278,22 +206,7 @@ def answered(records: NDArray[np.uint8], field: Field) -> NDArray[np.bool_]:
 
 
 def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -> bytes:
-    """Pack arrays into a bulk body; `reports.pack_reports` takes reports instead.
-
-    Parameters
-    ----------
-    digest : str
-        The survey version, 64 hexadecimal digits.
-    ids : uint8[n, 16]
-        Random ids.
-    records : uint8[n, L]
-        Records.
-
-    Raises
-    ------
-    InvalidParameter
-        If a shape or dtype is another.
-    """
+    """Pack ids uint8[n, 16] and records uint8[n, L] into a bulk body."""
     if (
         ids.dtype != np.uint8
         or records.dtype != np.uint8
@@ -311,28 +224,9 @@ def pack_rows(digest: str, ids: NDArray[np.uint8], records: NDArray[np.uint8]) -
 def unpack_rows(
     body: bytes | bytearray, record_size: int | Callable[[str], int]
 ) -> tuple[str, NDArray[np.uint8], NDArray[np.uint8]]:
-    """Unpack a bulk body into arrays, without copying.
+    """Unpack a bulk body into its digest and views of ids uint8[n, 16] and records uint8[n, L].
 
-    Parameters
-    ----------
-    body : bytes or bytearray
-        The whole body.
-    record_size : int or callable
-        L, or what gives L for a digest; what the callable raises passes through.
-
-    Returns
-    -------
-    digest : str
-        64 hexadecimal digits.
-    ids : uint8[n, 16]
-        View of the body.
-    records : uint8[n, L]
-        View of the body; not yet checked against the survey's layout.
-
-    Raises
-    ------
-    InvalidParameter
-        If the header is wrong or the rest is no whole number of reports.
+    `record_size` is L, or gives L for a digest; records are not yet checked.
     """
     digest = parse_reports_header(body)
     size = record_size if isinstance(record_size, int) else record_size(digest)

@@ -31,18 +31,12 @@ _ANSWER_KEYS: Final = ("evaluated", "proof")
 
 @dataclass(frozen=True, repr=False)
 class Token:
-    """What a report of an invited survey carries; its repr does not show it.
-
-    Parameters
-    ----------
-    input : bytes
-        `INPUT_SIZE` random bytes.
-    output : bytes
-        `OUTPUT_SIZE` bytes.
-    """
+    """What a report of an invited survey carries; its repr does not show it."""
 
     input: bytes
+    """`INPUT_SIZE` random bytes."""
     output: bytes
+    """`OUTPUT_SIZE` bytes."""
 
     def __repr__(self) -> str:
         return "<token, not shown>"
@@ -71,13 +65,7 @@ def encode_redemption(digest: str, blinded: bytes) -> dict[str, str]:
 
 
 def parse_redemption(value: object) -> tuple[str, bytes]:
-    """Read the JSON body of a redemption: the digest, and the blinded element.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field at fault. Whether it is an element of the group is not checked here.
-    """
+    """Read the body of a redemption: digest and blinded element, not checked to be of the group."""
     document = _object(value, _REQUEST_KEYS, "the redemption")
     return check_digest(document["digest"]), _sized(document, "blinded", ELEMENT_SIZE)
 
@@ -88,13 +76,7 @@ def encode_evaluation(evaluated: bytes, proof: bytes) -> dict[str, str]:
 
 
 def parse_evaluation(value: object) -> tuple[bytes, bytes]:
-    """Read the answer to a redemption: the evaluated element, and the proof.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field at fault.
-    """
+    """Read the answer to a redemption: the evaluated element, and the proof."""
     document = _object(value, _ANSWER_KEYS, "the evaluation")
     return _sized(document, "evaluated", ELEMENT_SIZE), _sized(document, "proof", PROOF_SIZE)
 

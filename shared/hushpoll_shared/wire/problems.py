@@ -27,27 +27,18 @@ URN_PREFIX: Final = "urn:hushpoll:problem:"
 
 @dataclass(frozen=True)
 class Problem:
-    """One row of the table.
-
-    Parameters
-    ----------
-    code : str
-        Stable short name; the last part of the URN.
-    status : int
-        HTTP status.
-    title : str
-        What happened, the same for every occurrence.
-    remedy : str
-        What the other side can do about it.
-    retryable : bool
-        Whether sending the same bytes later can succeed.
-    """
+    """One row of the table."""
 
     code: str
+    """Stable short name; the last part of the URN."""
     status: int
+    """Of HTTP."""
     title: str
+    """What happened, the same for every occurrence."""
     remedy: str
+    """What the other side can do about it."""
     retryable: bool = False
+    """Whether sending the same bytes later can succeed."""
 
     @property
     def urn(self) -> str:
@@ -229,25 +220,10 @@ RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 def problem_document(
     code: str, *, detail: str, field: str | None = None, **extra: Any
 ) -> dict[str, Any]:
-    """Return the problem+json document of one occurrence.
+    """Return the problem+json document of one occurrence of a code, with its `extra` members.
 
-    Parameters
-    ----------
-    code : str
-        A key of `PROBLEMS`.
-    detail : str
-        What happened this time; never an answer of a respondent.
-    field : str or None
-        Path of the field at fault.
-    **extra
-        Further members, such as ``reason`` of a malformed report.
-
-    Returns
-    -------
-    dict
-        ``type``, ``title``, ``status``, ``detail``, ``code``, ``remedy`` (of a refused field the
-        remedy that its detail names), ``retryable``, and where given ``field`` and the extra
-        members.
+    Its remedy is that of the code, or of a refused field the one that `detail` names, which never
+    has an answer of a respondent.
     """
     row = PROBLEMS[code]
     document: dict[str, Any] = {
@@ -305,19 +281,6 @@ def exception_from(document: object, status: int) -> HushpollError:
 
     The document comes from a server that is not trusted: every member is checked and cut before it
     reaches a message, and a document that is no problem of ours is judged by its status alone.
-
-    Parameters
-    ----------
-    document : object
-        The parsed body, or None when it was no JSON.
-    status : int
-        The answer's HTTP status.
-
-    Returns
-    -------
-    HushpollError
-        `ManifestRefused`, `MalformedRecord` or `InvalidParameter` for the three 422 problems,
-        otherwise a `TransportError`.
     """
     problem = dict(document) if isinstance(document, Mapping) else {}
     row = PROBLEMS.get(_text(problem.get("type")).removeprefix(URN_PREFIX))

@@ -38,15 +38,7 @@ def pack_records_header(published: Published) -> bytes:
 
 
 def read_records_header(stream: BinaryIO) -> Published:
-    """Read a file of records up to its first row, and check the manifest against its digest.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no file of records, has another version, or ends too early.
-    ManifestRefused
-        If the manifest contradicts itself or its digest.
-    """
+    """Read a file of records up to its first row, and check the manifest against its digest."""
     head = stream.read(_FIXED)
     if head[:4] == REPORTS_MAGIC:
         raise InvalidParameter(
@@ -85,29 +77,7 @@ def read_records_header(stream: BinaryIO) -> Published:
 
 
 def read_records(source: str | Path | bytes) -> tuple[Published, NDArray[np.uint8]]:
-    """Read a file of records.
-
-    Parameters
-    ----------
-    source : path or bytes
-        The file, or its content.
-
-    Returns
-    -------
-    published : Published
-        The survey, checked.
-    records : uint8[n, L]
-        The rows, not yet checked; see `batch.malformed_many`.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no file of records, or the rest is no whole number of rows.
-    ManifestRefused
-        If the manifest contradicts itself or its digest.
-    MissingExtra
-        Without numpy (extra ``kernels``).
-    """
+    """Read a file of records into its survey and the rows as uint8[n, L], not yet checked."""
     try:
         import numpy as np
     except ImportError:

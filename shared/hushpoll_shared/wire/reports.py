@@ -31,22 +31,10 @@ _REPORT_KEYS: Final = ("digest", "id", "record")
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """One respondent's record under a random id; the repr shows neither.
-
-    Parameters
-    ----------
-    id : bytes
-        16 random bytes, drawn once per report and kept over retries.
-    record : bytes
-        The encoded answers.
-
-    Raises
-    ------
-    InvalidParameter
-        The id has another length.
-    """
+    """One respondent's record under a random id; the repr shows neither."""
 
     id: bytes
+    """16 random bytes, drawn once per report and kept over retries."""
     record: bytes
 
     def __post_init__(self) -> None:
@@ -66,13 +54,7 @@ def new_report_id() -> bytes:
 
 
 def check_digest(value: object) -> str:
-    """Return `value` if it is 64 lower-case hexadecimal digits.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise.
-    """
+    """Return `value` if it is 64 lower-case hexadecimal digits; refuses anything else."""
     if not isinstance(value, str) or not _DIGEST.fullmatch(value):
         raise InvalidParameter(
             f"digest is {show(value)}; a digest is 64 lower-case hexadecimal digits, as the "
@@ -92,21 +74,7 @@ def encode_report_json(digest: str, report: Report) -> dict[str, str]:
 
 
 def parse_report_json(value: object) -> tuple[str, Report]:
-    """Read the JSON body of one report.
-
-    Returns
-    -------
-    digest : str
-        64 hexadecimal digits.
-    report : Report
-        Its record is not yet checked against the survey's layout.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field: a key missing or unknown, base64 that is not canonical, an id of another
-        length.
-    """
+    """Read the JSON body of one report: its digest, and a record that is not yet checked."""
     if not isinstance(value, Mapping):
         raise InvalidParameter(
             f"the report is of type {type(value).__name__}; it must be a JSON object with "
@@ -120,14 +88,9 @@ def parse_report_json(value: object) -> tuple[str, Report]:
 
 
 def pack_reports(digest: str, reports: Iterable[Report]) -> bytes:
-    """Pack reports of one survey version into a bulk body.
+    """Pack reports of one survey version into a bulk body; refuses records that differ in length.
 
     Layout: ``HUSH``, version byte 1, digest (32 bytes), then per report its id (16) and its record.
-
-    Raises
-    ------
-    InvalidParameter
-        If the digest is none or the records differ in length.
     """
     rows = [report.id + report.record for report in reports]
     if len({len(row) for row in rows}) > 1:
@@ -144,13 +107,7 @@ def reports_header(digest: str) -> bytes:
 
 
 def parse_reports_header(body: bytes | bytearray) -> str:
-    """Return the digest that a bulk body is for.
-
-    Raises
-    ------
-    InvalidParameter
-        If the body is too short, or has another magic or version.
-    """
+    """Return the digest that a bulk body is for; refuses another magic or version."""
     if len(body) < REPORTS_HEADER_SIZE or body[:4] != REPORTS_MAGIC:
         raise InvalidParameter(
             f"the body is no bulk upload: it must start with {REPORTS_MAGIC.decode()}, a version "

@@ -44,18 +44,12 @@ RandomScalar = Callable[[], bytes]
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A server's key; its repr does not show the private one.
-
-    Parameters
-    ----------
-    skS : bytes
-        Private key, 32 bytes, a scalar that is not 0.
-    pkS : bytes
-        Public key, 32 bytes, an element.
-    """
+    """A server's key; its repr does not show the private one."""
 
     skS: bytes  # noqa: N815  # the RFC's name
+    """Private key, 32 bytes, a scalar that is not 0."""
     pkS: bytes  # noqa: N815  # the RFC's name
+    """Public key, 32 bytes, an element."""
 
     def __repr__(self) -> str:
         return f"KeyPair(pkS={self.pkS.hex()})"
@@ -73,17 +67,7 @@ def random_scalar() -> bytes:
 def DeriveKeyPair(seed: bytes, info: bytes) -> KeyPair:  # noqa: N802  # the RFC's name
     """Derive a key pair from a secret (section 3.2.1).
 
-    Parameters
-    ----------
-    seed : bytes
-        32 secret random bytes.
-    info : bytes
-        What the key is for, at most 65,535 bytes; need not be secret.
-
-    Raises
-    ------
-    InvalidParameter
-        A seed of another length, or an info that is too long.
+    `seed` is 32 secret random bytes, `info` says what the key is for in at most 65,535 bytes.
     """
     if len(seed) != Ns:
         raise InvalidParameter(f"seed has {len(seed)} bytes; it has {Ns}", field="seed")
@@ -111,19 +95,9 @@ def blinded_with(private_input: bytes, blind: bytes) -> bytes:
 def BlindEvaluate(  # noqa: N802  # the RFC's name
     key: KeyPair, blinded_element: bytes, random: RandomScalar = random_scalar
 ) -> tuple[bytes, bytes]:
-    """Evaluate a blinded element (section 3.3.2).
+    """Evaluate a blinded element (section 3.3.2) into 32 bytes, with a proof of 64 random bytes.
 
-    Returns
-    -------
-    evaluated_element : bytes
-        32 bytes; the same for the same key and element.
-    proof : bytes
-        64 bytes, random: the challenge and the response, each a scalar.
-
-    Raises
-    ------
-    InvalidParameter
-        It is no element, or the group's identity.
+    Refuses what is no element, and the group's identity.
     """
     check_element(blinded_element, field="blinded")
     evaluated_element = _times(key.skS, blinded_element, "blinded")
@@ -140,10 +114,7 @@ def Finalize(  # noqa: N802  # the RFC's name
 ) -> bytes:
     """Check the proof and take the blind off; return the output, 64 bytes (section 3.3.2).
 
-    Raises
-    ------
-    InvalidParameter
-        The proof does not hold: the evaluation was made with another key than `pkS`, or changed.
+    Refuses an evaluation that was made with another key than `pkS`, or changed.
     """
     if not VerifyProof(pkS, [blinded_element], [evaluated_element], proof):
         raise InvalidParameter(
@@ -221,13 +192,7 @@ def is_element(value: bytes) -> bool:
 
 
 def check_element(value: bytes, *, field: str) -> bytes:
-    """Return an element other than the identity.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise, naming `field`.
-    """
+    """Return an element; refuses the identity and what is none."""
     if not is_element(value):
         raise InvalidParameter(
             f"{field} is {len(value)} bytes that are no element of ristretto255; give the {Ne} "

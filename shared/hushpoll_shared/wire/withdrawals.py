@@ -34,13 +34,7 @@ def new_secret() -> bytes:
 
 
 def id_of(secret: bytes) -> bytes:
-    """Return the id of the report that a secret takes back: 16 bytes of its SHA-256.
-
-    Raises
-    ------
-    InvalidParameter
-        The secret has another length.
-    """
+    """Return the id of the report that a secret takes back: 16 bytes of its SHA-256."""
     if len(secret) != SECRET_SIZE:
         raise InvalidParameter(
             f"the secret has {len(secret)} bytes; a report's secret has {SECRET_SIZE}: send the "
@@ -57,20 +51,7 @@ def encode_withdrawal_json(digest: str, secret: bytes) -> dict[str, str]:
 
 
 def parse_withdrawal_json(value: object) -> tuple[str, bytes]:
-    """Read the JSON body of a withdrawal.
-
-    Returns
-    -------
-    digest : str
-        64 hexadecimal digits.
-    report_id : bytes
-        The id of the report that is taken back; the secret itself goes no further.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, and never showing the secret.
-    """
+    """Read the body of a withdrawal: the digest, and the id of the report that is taken back."""
     if not isinstance(value, Mapping):
         raise InvalidParameter(
             f"the withdrawal is of type {type(value).__name__}; it must be a JSON object with "

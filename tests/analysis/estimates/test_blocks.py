@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, cross_table, frequencies
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records import counts as counting
 from hushpoll_analysis.records.counts import PairCounts, count_pairs
 from hushpoll_analysis.records.records import RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols.kernels import indicators
 from hushpoll_shared import Manifest
 from hushpoll_shared.queries.cross_tables import CrossTable

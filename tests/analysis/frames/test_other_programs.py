@@ -13,9 +13,9 @@ import pytest
 import svy
 
 from hushpoll_analysis.estimates.frequencies import frequencies
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares
 from hushpoll_analysis.survey_design.labelled_files import write_labelled
@@ -24,7 +24,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.registry import PROTOCOLS
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.tables.table_files import csv_bytes
-from hushpoll_shared.tidying.results import tidy_results
+from hushpoll_shared.tidying import tidy_results
 from hushpoll_shared.wire.batch import encode_many
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,7 +6,7 @@ import pytest
 from hushpoll_analysis import AuditPredictions, Records, audit
 from hushpoll_analysis.auditing.power import AuditAssumptions, audit_powers
 from hushpoll_shared import Manifest
-from hushpoll_shared.cli.fairness_text import fairness_text
+from hushpoll_shared.cli.statistic_texts import fairness_text
 from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.evaluation.fairness.partition import partition_by

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushpoll_analysis.metrics import intervals
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts, intervals
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS, RATES
 

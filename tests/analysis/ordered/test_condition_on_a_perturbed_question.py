@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.ordered.results import N_COUNTS_ALL
+from hushpoll_analysis.ordered.summary import N_COUNTS_ALL
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.estimates import Estimates

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import conditional_shares, ordered_summary
-from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.scales import scale_of
-from hushpoll_analysis.ordered.statistics import Block
+from hushpoll_analysis.ordered.statistics import Block, correlations
 from hushpoll_analysis.ordered.summary import answers_of
 from hushpoll_analysis.records.source import OfRecords
 from hushpoll_protocols.errors import InvalidParameter

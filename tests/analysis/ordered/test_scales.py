@@ -4,7 +4,7 @@ import pytest
 
 from hushpoll_analysis.ordered.scales import is_ordered, scale_of
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.queries.parts.rows import Score
+from hushpoll_shared.queries.parts import Score
 from ordered_survey import ordered
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.cli.plan import plan_command
-from hushpoll_analysis.metrics.intervals import difference_limits
+from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.planning.planner import (
     category_width,
     detectable_difference,

@@ -16,13 +16,18 @@ from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.estimates.combination_sums import Sums, variance_coefficients
 from hushpoll_analysis.estimates.precision import protected_width
-from hushpoll_analysis.planning.blocks.pairs import Setting, Table, ratios_power
-from hushpoll_analysis.planning.blocks.shares_of_sets import Share, share_width
-from hushpoll_analysis.planning.blocks.ways import apart, blocks_of_pairs, joined
+from hushpoll_analysis.planning.block_outcomes import (
+    Setting,
+    Share,
+    Table,
+    ratios_power,
+    share_width,
+)
 from hushpoll_analysis.planning.goals import KINDS, Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.planning.planner import plan
 from hushpoll_analysis.planning.verdicts import verdicts
+from hushpoll_analysis.planning.ways import apart, blocks_of_pairs, joined
 from hushpoll_protocols import create
 from hushpoll_protocols.estimation.weights import WeightLaw
 from hushpoll_protocols.kernels import indicators, perturb

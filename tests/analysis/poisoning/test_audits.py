@@ -12,7 +12,7 @@ from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.moments import RATE_TERMS, row_terms, weights
 from hushpoll_analysis.auditing.poisoning import extreme_rows, turning_share, without_fakes
 from hushpoll_analysis.auditing.predictions import AuditPredictions
-from hushpoll_analysis.metrics.intervals import combined
+from hushpoll_analysis.metrics import combined
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.estimation.weights import WeightLaw

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hushpoll_analysis.poisoning.binomial import (
+from hushpoll_analysis.report_shape import (
     bernoulli_plus_binomial,
     largest_excess,
     uniform_distance,

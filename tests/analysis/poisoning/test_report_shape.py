@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, RecordStream
-from hushpoll_analysis.poisoning.report_shape import ALPHA, bernstein, popcount_law, report_shape
+from hushpoll_analysis.report_shape import ALPHA, bernstein, popcount_law, report_shape
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import perturb
@@ -43,8 +43,7 @@ def honest(published, n, rng):
 
 def faked(published, behaviour, n, seed=0):
     """Records of the fleet's own poisoners."""
-    from hushpoll_fleet.behaviour.plan import Behaviour
-    from hushpoll_fleet.behaviour.poisoning import poisoned
+    from hushpoll_fleet.behaviour import Behaviour, poisoned
 
     rng = random.Random(seed)
     return np.array(

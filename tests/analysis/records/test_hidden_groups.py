@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records import merging
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import perturb
 from hushpoll_shared.drafts.manifest import Manifest

@@ -26,15 +26,15 @@ from hushpoll_analysis.estimates.joint import RowMoments, Side
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.estimates.weight_law import weight_law
 from hushpoll_analysis.ordered.answers import Answers
-from hushpoll_analysis.ordered.correlations import correlations
 from hushpoll_analysis.ordered.ratios import Ratios
+from hushpoll_analysis.ordered.statistics import correlations
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import JointCounts, PairCounts, count_pairs
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations import block_independence as test_in_block
-from hushpoll_analysis.relations.block_shares import BlockSharesLaw
+from hushpoll_analysis.relations.conditional import BlockSharesLaw
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.relations.three_way import three_way_table
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import marginal
@@ -273,7 +273,7 @@ def test_rare_combinations_have_a_p_value_by_drawn_tables_whichever_is_named_fir
 
 @pytest.mark.parametrize("protocol", ["SS", "RAPPOR", "OLH"])
 def test_drawn_supports_of_sets_have_the_counts_that_were_observed(protocol):
-    from hushpoll_analysis.relations.drawn_supports import draw_supports
+    from hushpoll_analysis.relations.reference_distribution import draw_supports
 
     records = answered(survey(protocol, "1"), 250, 9)
     published = records.published

@@ -12,9 +12,8 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, co
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.source import OfCounts
 from hushpoll_analysis.relations import reference_distribution
-from hushpoll_analysis.relations.drawn_supports import draw_supports
 from hushpoll_analysis.relations.independence import run_test
-from hushpoll_analysis.relations.reference_distribution import ENOUGH, TABLES
+from hushpoll_analysis.relations.reference_distribution import ENOUGH, TABLES, draw_supports
 from hushpoll_protocols import create
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_shared.queries.independence import Independence

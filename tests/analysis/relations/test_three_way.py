@@ -5,7 +5,7 @@ import pytest
 
 from hushpoll_analysis import RecordStream, cross_table, joint_table, three_way_table
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.joint_table_text import joint_table_text
+from hushpoll_shared.cli.statistic_texts import joint_table_text
 from relations_survey import draw, survey
 
 JOINT = np.array(

@@ -11,16 +11,16 @@ from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.estimates.weight_law import weight_law
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.source import OfCounts, OfRecords
 from hushpoll_analysis.relations import block_independence as in_block
 from hushpoll_analysis.relations.conditional import SharesLaw
-from hushpoll_analysis.relations.drawn_supports import draw_supports
 from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_analysis.relations.reference_distribution import draw_supports
 from hushpoll_analysis.relations.three_way import three_way_table
-from hushpoll_analysis.results import result_of
-from hushpoll_analysis.survey_design.count_samples import _forms
+from hushpoll_analysis.survey_design.samples import _forms
 from hushpoll_protocols import InvalidParameter, create
 from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared import Manifest

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from enumerated_law import tables
-from hushpoll_analysis.shuffling.amplification import (
+from hushpoll_analysis.shuffling import (
     MARGIN,
     N_MAX,
     Randomizer,
     _excess,
+    _kinds,
     divergence,
+    drawn_randomizer,
+    record_randomizer,
     shuffled_epsilon,
 )
-from hushpoll_analysis.shuffling.guarantee import _kinds, drawn_randomizer, record_randomizer
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 

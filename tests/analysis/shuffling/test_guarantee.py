@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hushpoll_analysis import shuffle_guarantee
-from hushpoll_analysis.shuffling.amplification import divergence, shuffled_epsilon
-from hushpoll_analysis.shuffling.guarantee import record_randomizer
+from hushpoll_analysis.shuffling import divergence, record_randomizer, shuffled_epsilon
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared import Manifest

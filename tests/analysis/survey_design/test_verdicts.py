@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import CellValues, SurveyDesign, weighted_shares
-from hushpoll_analysis.survey_design.several import weighted_shares_of_several
+from hushpoll_analysis.survey_design.estimation import weighted_shares_of_several
 from relations_survey import draw, survey
 
 EVEN = np.full((3, 2), 1 / 6)

@@ -13,9 +13,9 @@ import pytest
 from hushpoll_analysis import Records
 from hushpoll_analysis.planning.expected_estimates import Side, expected_interval_width
 from hushpoll_analysis.planning.expected_pairs import association_power
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.relations.powers import dependence, seen_part
-from hushpoll_analysis.results import result_of
+from hushpoll_analysis.relations.chi_square import dependence, seen_part
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import fewest_reports, smallest_epsilon
 from hushpoll_protocols import create

@@ -9,7 +9,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import JobFailed, how_far
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import TransportError
-from hushpoll_shared.cli.estimates_text import shape_text
+from hushpoll_shared.cli.statistic_texts import shape_text
 
 ID = "ab" * 16
 SHAPE = {

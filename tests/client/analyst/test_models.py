@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli import models
+from hushpoll_client.cli import kept_results
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import InvalidParameter, TransportError
 
@@ -50,20 +50,20 @@ def test_what_is_no_model_is_refused(server, steps, analyst):
 def test_run_in_words_says_parameters_privacy_and_accuracy():
     job = {"id": ID, "created_at": "now", "state": "done", "parameters": {"seed": 3}}
     about = {"learner": "trees", "encoding": "indicator", "local_epsilon": "4"}
-    assert models._run({"job": {**job, "state": "queued"}}) == f"{ID}  now  queued"
+    assert kept_results._run({"job": {**job, "state": "queued"}}) == f"{ID}  now  queued"
     line = f"{ID}  now  done\n  trees; indicator; seed 3; local epsilon 4"
-    assert models._run({"job": job, "model": about}) == line
+    assert kept_results._run({"job": job, "model": about}) == line
     measured = {"accuracy": SHARE, "constant": {**SHARE, "value": 0.6}}
     private = {**about, "epsilon": 1.0, "on_records": measured}
-    assert models._run({"job": job, "model": private}) == (
+    assert kept_results._run({"job": job, "model": private}) == (
         f"{line}, central epsilon 1\n  accuracy on perturbed records 0.8125 [0.7900, 0.8300], "
         "always the more frequent class 0.6000"
     )
     verdict = "worse than always the more frequent class"
     flagged = {**about, "on_records": {**measured, "verdict": verdict}}
-    assert models._run({"job": job, "model": flagged}).endswith(f"class 0.6000: {verdict}")
+    assert kept_results._run({"job": job, "model": flagged}).endswith(f"class 0.6000: {verdict}")
     better = {**measured, "verdict": "better than always the more frequent class"}
-    assert models._accuracy(better).endswith("class 0.6000")
+    assert kept_results._accuracy(better).endswith("class 0.6000")
 
 
 def test_learners_in_words_say_intervals_and_why_some_cannot_run():
@@ -72,7 +72,9 @@ def test_learners_in_words_say_intervals_and_why_some_cannot_run():
     open_ended = {"name": "width", "kind": "number", "low": 0.5, "default": 1.0}
     here = {"name": "trees", "description": "Trees", "parameters": [number, words, open_ended]}
     there = {"name": "other", "reason": "it needs rows in clear", "parameters": []}
-    assert models._learners({"reason": "no target", "learners": [here, there]}).splitlines() == [
+    assert kept_results._learners(
+        {"reason": "no target", "learners": [here, there]}
+    ).splitlines() == [
         "no target",
         "trees: Trees",
         "  rounds: whole number in [1, 10]; 5 by default",

@@ -264,6 +264,44 @@ def test_a_refusal_by_the_server_is_said(call, offer, server, steps, link, publi
     assert (code, "refused the report for good: survey-closed" in out) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("dates", "state", "words"),
+    [
+        ({}, "scheduled", "has not begun. Nothing was asked or sent"),
+        ({"opens": "2126-03-01T12:00:00Z"}, "scheduled", "it begins on 2126-03-01 at 12:00 UTC."),
+        ({"opens": "2126-03-01T12:00:00Z"}, None, "it begins on 2126-03-01 at 12:00 UTC."),
+        ({}, "closed", "is closed and takes no more answers. Nothing was asked or sent"),
+        ({}, "closing", "is closed and takes no more answers"),
+        ({"closes": "2025-03-01T12:00:00Z"}, None, "is closed and takes no more answers"),
+        ({"closes": "2025-03-01T12:00:00Z"}, "over", "is closed and takes no more answers"),
+    ],
+)
+def test_a_survey_that_takes_no_answers_asks_for_none(
+    call, server, steps, link, draft, path, dates, state, words
+):
+    """Guards: consent and answers were asked for, and then the report was refused."""
+    survey = Manifest.from_dict(draft | dates).resolve()
+    headers = None if state is None else {"Survey-State": state}
+    server.play(steps.respond(200, survey.canonical, headers=headers))
+    code, out, err = call("answer", link, typed=TYPED)
+    assert (code, out, len(server.seen), path.exists()) == (1, "", 1, False)
+    assert words in err
+    assert "Do you agree?" not in err
+
+
+def test_the_servers_clock_says_whether_a_survey_is_open_and_else_the_devices(
+    call, server, steps, link, draft
+):
+    survey = Manifest.from_dict(draft | {"closes": "2025-03-01T12:00:00Z"}).resolve()
+    server.play(steps.respond(200, survey.canonical, headers={"Survey-State": "open"}))
+    code, _, err = call("answer", link, typed="y\n")
+    assert (code, "Nothing was randomised, spent or sent." in err) == (1, True)
+    server.seen.clear()
+    # the survey is kept since consent was given, so that the server is asked nothing
+    code, _, err = call("answer", link, typed=TYPED[2:])
+    assert (code, "is closed and takes no more answers" in err, server.seen) == (1, True, [])
+
+
 # ---- the ledger
 
 

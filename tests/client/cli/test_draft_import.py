@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner
 
-from hushpoll_client.cli.drafting.importing import import_draft
+from hushpoll_client.cli.drafts import import_draft
 from hushpoll_shared.cli.manifest_commands import check
 from hushpoll_shared.drafts.manifest import load_document
 from hushpoll_shared.drafts.manifest_problems import manifest_problems

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_client.cli.reporting.privacy_sheet import privacy_sheet
+from hushpoll_client.cli.sheets import privacy_sheet
 from hushpoll_shared.drafts.manifest import Manifest
 
 DRAFT = {

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from hushpoll_client.cli.reporting.report import report
+from hushpoll_client.cli.reports import report
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE
+from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
 
 ID = "ab" * 16
 JOB = {"id": ID, "kind": "report", "survey": "many", "version": 1}

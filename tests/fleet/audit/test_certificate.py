@@ -7,8 +7,7 @@ import json
 import pytest
 
 from hushpoll_client import Published, randomize
-from hushpoll_fleet.audit.certificate import audit, survey_of
-from hushpoll_fleet.audit.devices import SDKS, DeviceFailed, browser_device, python_device
+from hushpoll_fleet.audit import SDKS, DeviceFailed, audit, browser_device, python_device, survey_of
 from hushpoll_fleet.cli.audit import verdict
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.errors import InvalidParameter

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hushpoll_client import Published, randomize
-from hushpoll_fleet.audit.certificate import audit, survey_of
-from hushpoll_fleet.audit.devices import SDKS, python_device
+from hushpoll_fleet.audit import SDKS, audit, python_device, survey_of
 from hushpoll_protocols.errors import InvalidParameter
 
 # Of a device that keeps to its law; the devices' noise has no seed.

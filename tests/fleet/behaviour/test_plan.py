@@ -11,15 +11,16 @@ from itertools import pairwise
 import pytest
 
 from decoded import clear_answers, part_of
-from hushpoll_fleet.behaviour.plan import (
+from hushpoll_fleet.behaviour import (
     Arrivals,
     Behaviour,
     FleetPlan,
     arrival_times,
     assign,
     parse_shares,
+    poisoned,
+    targets_of,
 )
-from hushpoll_fleet.behaviour.poisoning import poisoned, targets_of
 from hushpoll_fleet.sending.wire import Schedule
 from hushpoll_protocols.errors import InvalidParameter
 from waiting import LONGEST_SECONDS

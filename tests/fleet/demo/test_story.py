@@ -14,8 +14,13 @@ import requests
 import yaml
 
 from hushpoll_fleet.demo.processes import Server
-from hushpoll_fleet.demo.story import SHOWN, dashboard_of
-from hushpoll_fleet.demo.tables import comparison, estimates_table, training_table
+from hushpoll_fleet.demo.story import (
+    SHOWN,
+    comparison,
+    dashboard_of,
+    estimates_table,
+    training_table,
+)
 from hushpoll_fleet.population.population import Population
 from hushpoll_shared.samples import demo_manifest
 from waiting import LONGEST_SECONDS, wait_until

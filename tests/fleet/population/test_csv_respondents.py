@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from hushpoll_fleet.population.csv_respondents import BadRows, read_respondents
+from hushpoll_fleet.population.respondents import BadRows, read_respondents
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.questions.attributes import Attribute

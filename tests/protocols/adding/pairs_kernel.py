@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushpoll_protocols.kernels.bit_records import indicators, support_counts
+from hushpoll_protocols.kernels.unary import indicators, support_counts
 
 __all__ = ["indicators", "perturb", "support_counts", "words_per_record"]
 

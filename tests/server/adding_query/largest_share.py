@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hushpoll_shared.qualifying.possible import SHARES
-from hushpoll_shared.queries.parts.rows import FREQUENCY, HOW_TO_READ, CategoryEstimate
-from hushpoll_shared.querying.query import Query, asked, confidence
-from hushpoll_shared.querying.result import Result, Section, told
+from hushpoll_shared.queries.parts import FREQUENCY, HOW_TO_READ, CategoryEstimate
+from hushpoll_shared.querying.query import Query, confidence, parameter
+from hushpoll_shared.querying.result import Result, Section, member
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,8 @@ class LargestShare(Result):
     attribute: str
     n: int
     confidence: float
-    intervals: str = told(HOW_TO_READ)
-    largest: CategoryEstimate = told("Of the answer that was given most often.")
+    intervals: str = member(HOW_TO_READ)
+    largest: CategoryEstimate = member("Of the answer that was given most often.")
 
     def sections(self) -> Iterator[Section]:
         """Yield the one row."""
@@ -46,5 +46,7 @@ class Largest(Query[LargestShare]):
     example: ClassVar[str] = "health"
     looked_at: ClassVar[str] = "the largest share"
 
-    attribute: str = asked("Attribute whose answers are counted.", positional=True, attribute=True)
+    attribute: str = parameter(
+        "Attribute whose answers are counted.", positional=True, attribute=True
+    )
     confidence: float = confidence()

@@ -17,13 +17,13 @@ import requests
 from hushpoll_shared.queries.largest_share import Largest, LargestShare
 
 from hushpoll_analysis import Records
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.commandline import main
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_server.charts.figures import cell_of_shares
-from hushpoll_server.survey_reports.content.results import results_of
+from hushpoll_server.survey_reports.content.report_results import results_of
 from hushpoll_server.survey_reports.files.bundle import read_bundle
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.qualifying.possible import SHARES

@@ -17,7 +17,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.dashboard.drafts.editing import changed
 from hushpoll_server.dashboard.drafts.fields import controls_of
 from hushpoll_server.dashboard.drafts.form import CONTROLS, Form, form_of, manifest_of, moment_of
-from hushpoll_server.dashboard.drafts.item_fields import items_of
+from hushpoll_server.dashboard.drafts.question_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import TIME, ManifestField, names, text

@@ -336,7 +336,7 @@ def test_a_name_is_made_of_the_title_and_the_form_leads_on_to_publishing(site, v
     assert manifest(site, path)["attributes"][0]["question"] == "Coffee?"
     assert "as exactly as you want. <bdi>Yes: with 3,000 respondents" in ada.get(address).text
     refused = ada.send("/drafts/new", on="/drafts/new", name="", title="Работа")
-    beside = refused.text[refused.text.index('id="name-fault"') :].partition("</div>")[0]
+    beside = refused.text[refused.text.index('id="refused-fault"') :].partition("</span>")[0]
     assert "be made; write a name" in beside
 
 
@@ -466,8 +466,8 @@ def test_a_form_of_another_tool_becomes_a_draft_and_the_page_names_each_question
         fields = {"from": "file", "form": file, "survey": "kept"}
         refused = ada.send("/drafts/new", on="/drafts/new", **fields)
         assert refused.status_code == 422
-        beside = refused.text[refused.text.index('id="form-fault"') :].partition("</div>")[0]
-        assert ("a PDF file" if file[1] else "there is no file") in beside
+        beside = refused.text[refused.text.index('id="refused-fault"') :].partition("</span>")[0]
+        assert ("a PDF file" if file[1] else "There is no file") in beside
         assert 'value="kept"' in refused.text
 
 
@@ -520,8 +520,8 @@ BOMB = "name: x\na: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
 @pytest.mark.parametrize(
     ("yaml", "words"),
     [
-        ("", "there is no manifest"),
-        ("- a\n- b", "the manifest is no mapping"),
+        ("", "There is no manifest"),
+        ("- a\n- b", "The manifest is no mapping"),
         ("name: A b", "name is &#39;A b&#39;"),
         ("title: x", "name is None"),
         ("{" + '"name": "x"' + "\0", "is no UTF-8 text (byte 12 is 0x00)"),
@@ -533,7 +533,7 @@ def test_a_manifest_that_cannot_be_read_is_told_beside_its_field(site, visit, ya
     ada = visit("ada", every="editor")
     refused = ada.send("/drafts/new", on="/drafts/new", **{"from": "yaml", "yaml": yaml})
     assert refused.status_code == 422
-    beside = refused.text[refused.text.index('id="yaml-fault"') :].partition("</div>")[0]
+    beside = refused.text[refused.text.index('id="refused-fault"') :].partition("</span>")[0]
     assert words in beside
     assert site.services.drafts.all() == []
 

@@ -11,7 +11,7 @@ from hushpoll_analysis.auditing.groups import audit_groups
 from hushpoll_analysis.auditing.predictions import AuditPredictions
 from hushpoll_analysis.records.records import Records
 from hushpoll_server.charts.fairness import fairness_chart
-from hushpoll_server.dashboard.auditing.fairness_figures import figure_of
+from hushpoll_server.dashboard.fairness import figure_of
 from hushpoll_server.services.results.kept_results import summary_of_audit
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.group_metrics import METRICS

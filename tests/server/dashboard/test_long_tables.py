@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_shared.drafts.yaml_writer import write_yaml
 from hushpoll_shared.tables.top_rows import MOST_ROWS
 from sample_survey import SURVEYS, encoded, make_draft

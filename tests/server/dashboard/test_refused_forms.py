@@ -9,7 +9,7 @@ import pytest
 from flask import g, render_template_string
 from werkzeug.datastructures import MultiDict
 
-from hushpoll_server.dashboard.forms.form import FAULT_ID, Fault, Refusal
+from hushpoll_server.dashboard.forms import FAULT_ID, Fault, Refusal
 
 pytestmark = pytest.mark.sqlite
 WORK = "/surveys/work/versions/1"

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import pytest
 
 from asked_queries import ASKED, SECOND
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_server.charts.figures import cells_of_line
-from hushpoll_server.dashboard.querying.fields import (
+from hushpoll_server.dashboard.queries import (
     MOST_OPTIONS,
     fields_of,
     in_questions,

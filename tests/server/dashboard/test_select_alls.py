@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from hushpoll_server.dashboard import results
+from hushpoll_server.dashboard import estimates
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.batch import encode_many
 
@@ -78,7 +78,7 @@ def test_options_are_groups_and_sides_by_their_texts(released, visit):
 
 def test_only_the_options_that_cannot_be_told_are_left_out(released, visit, monkeypatch):
     """Guards: one option that was too noisy folded all of them."""
-    monkeypatch.setattr(results, "part_is_noisy", lambda _verdict, part: part == "drugs_2")
+    monkeypatch.setattr(estimates, "part_is_noisy", lambda _verdict, part: part == "drugs_2")
     page = visit("ada", every="admin").get(f"{START}/estimates?attribute=drugs").text
     text = re.sub(r"<[^>]+>", " ", page[page.index('id="t-0"') :])
     assert re.search(r"Cocaine +too noisy to tell", text)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import VERSION, encoded
 

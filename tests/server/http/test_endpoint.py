@@ -22,6 +22,8 @@ def test_a_known_manifest_is_not_sent_again(site, path, given):
     answer = site.get(path, headers={"If-None-Match": given.format(digest)})
     assert (answer.status_code, answer.data) == (304, b"")
     assert answer.headers["ETag"] == f'"{digest}"'
+    # of a named version it would be kept for ever
+    assert answer.headers.get("Survey-State") == (None if path == VERSION else "open")
     assert answer.headers["Cache-Control"] != "no-store"
 
 

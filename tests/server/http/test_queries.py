@@ -18,8 +18,8 @@ import pytest
 
 from asked_queries import ASKED, SECOND
 from hushpoll_analysis import Records
+from hushpoll_analysis.query_results import RESULTS, result_of
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import RESULTS, result_of
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import TransportError
 from hushpoll_server.survey_reports.markup.shown import html_of_result

@@ -12,8 +12,7 @@ import pytest
 from asked_queries import ASKED, SECOND
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.querying.registry import all_queries
-from hushpoll_shared.tidying.results import tidy_table
-from hushpoll_shared.tidying.rows import TIDY, tidy_rows
+from hushpoll_shared.tidying import TIDY, tidy_rows, tidy_table
 from hushpoll_shared.wire.records_file import pack_records_header
 
 pytestmark = pytest.mark.sqlite

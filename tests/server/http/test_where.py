@@ -9,10 +9,10 @@ import pytest
 
 from asked_queries import ASKED, SECOND
 from hushpoll_analysis import Records
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.records import RecordStream
 from hushpoll_analysis.records.source import OfCounts, OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.queries.cross_tables import CrossTable

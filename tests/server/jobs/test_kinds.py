@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records, SurveyDesign, weighted_shares_of_several
-from hushpoll_analysis.poisoning.report_shape import ALPHA, report_shape
 from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.survey import answers_of
 from hushpoll_analysis.relations.joint_tables import joint_table
+from hushpoll_analysis.report_shape import ALPHA, report_shape
 from hushpoll_protocols.kernels import perturb
 from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_shared.statistic_tables import table_of

@@ -14,8 +14,7 @@ import pytest
 
 from hushpoll_server.api.resources import surveys
 from hushpoll_server.pages import rendering as page
-from hushpoll_server.pages.questions import MOST_RADIO_BUTTONS, questions
-from hushpoll_server.pages.rendering import RenderedPages
+from hushpoll_server.pages.rendering import MOST_RADIO_BUTTONS, RenderedPages, questions
 from hushpoll_server.public_pages import survey
 from hushpoll_server.services.surveys.surveys import SurveyService
 from hushpoll_server.words import words_for

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hushpoll_analysis import Records
-from hushpoll_analysis.poisoning.report_shape import report_shape
 from hushpoll_analysis.records.counts import count, count_pairs
+from hushpoll_analysis.report_shape import report_shape
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest
 from hushpoll_shared.wire import reports as wire

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.records.source import OfRecords
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols import SecureBits
 from hushpoll_server.survey_reports.content.findings import (
     findings_of,
@@ -21,7 +21,7 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.queries.answered_shares import Answered
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.queries.parts.rows import CategoryEstimate
+from hushpoll_shared.queries.parts import CategoryEstimate
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.wire.batch import encode_many
 

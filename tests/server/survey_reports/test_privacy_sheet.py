@@ -14,9 +14,9 @@ from hushpoll_server.survey_reports.sheets.privacy_sheet import (
     privacy_sheet,
     sheet_texts,
 )
+from hushpoll_server.survey_reports.sheets.published_designs import PUBLISHED_DESIGNS
 from hushpoll_server.words import catalogues
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
 
 DRAFT = {
     "name": "work",

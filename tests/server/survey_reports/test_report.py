@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from dashboard_server import HOSTILE, LARGE, MARKUP, ODD
 from hushpoll_analysis.records.counts import JointCounts
-from hushpoll_client.cli.reporting.report import report as report_command
+from hushpoll_client.cli.reports import report as report_command
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.charts.figures import percent
 from hushpoll_server.survey_reports.content.promise import guarantees, promise_of

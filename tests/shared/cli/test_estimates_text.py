@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hushpoll_shared.cli.estimates_text import judge_again
+from hushpoll_shared.cli.statistic_texts import judge_again
 
 
 @pytest.mark.parametrize(

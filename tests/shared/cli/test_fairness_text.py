@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_shared.cli.fairness_text import fairness_text
+from hushpoll_shared.cli.statistic_texts import fairness_text
 
 FOUND = {"value": 0.25, "standard_error": 0.1, "lower": 0.05, "upper": 0.45, "bound": "bounded"}
 OPEN = {"value": None, "standard_error": None, "lower": None, "upper": None, "bound": "no bound"}

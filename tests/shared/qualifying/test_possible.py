@@ -18,7 +18,7 @@ from hushpoll_shared.qualifying.possible import (
 )
 from hushpoll_shared.queries.changes import LabelChange
 from hushpoll_shared.queries.ordered_answers import possible_difference, possible_of
-from hushpoll_shared.queries.parts.rows import BoundedEstimate, Score
+from hushpoll_shared.queries.parts import BoundedEstimate, Score
 
 SCALE = tuple(Score(category=str(one), low=one, high=one + 1) for one in (1.0, 2.0, 3.0))
 OTHER = tuple(Score(category=str(one), low=one, high=one) for one in (0.0, 10.0))

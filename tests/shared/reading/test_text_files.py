@@ -7,9 +7,8 @@ import json
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.given_parameters import given_parameters
-from hushpoll_shared.reading.documents import read_document
-from hushpoll_shared.reading.text_files import named, read_secret, read_text
+from hushpoll_shared.cli.named_values import named_values
+from hushpoll_shared.reading.text_files import named, read_document, read_secret, read_text
 
 MARK = b"\xef\xbb\xbf"
 SECRET = "correct-horse-battery"
@@ -60,7 +59,7 @@ def test_a_document_is_read_without_its_mark(tmp_path, ending):
 def test_parameters_are_read_without_a_mark_and_numbers_by_the_one_rule(tmp_path):
     path = tmp_path / "params.json"
     path.write_bytes(MARK + json.dumps({"max_depth": 5}).encode())
-    assert given_parameters([str(path), "rate=.5", "leaves=3", "n=1_5", "x=nan"]) == {
+    assert named_values([str(path), "rate=.5", "leaves=3", "n=1_5", "x=nan"]) == {
         "max_depth": 5, "rate": 0.5, "leaves": 3, "n": "1_5", "x": "nan",
     }  # fmt: skip
 

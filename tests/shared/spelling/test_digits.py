@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushpoll_shared.spelling.digits import decimals_of, ratio_texts, with_decimals
+from hushpoll_shared.spelling.number_texts import decimals_of, ratio_texts, with_decimals
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from enumerated_law import extremes, facts_about, pairs, tables
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.survey.consequences import (
     ENGLISH,
     Learns,

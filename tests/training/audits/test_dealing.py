@@ -8,7 +8,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training import FitOptions, Recipe, fairness_of_records
 from hushpoll_training.audits.dealing import deal, in_order
 from hushpoll_training.audits.records_accuracy import accuracy_of_records
-from hushpoll_training.tuning.from_records import RecordsProblem
+from hushpoll_training.tuning.folds import RecordsProblem
 
 FEW = {"n_estimators": 6, "num_leaves": 7}
 

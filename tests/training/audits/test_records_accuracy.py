@@ -17,7 +17,7 @@ from hushpoll_training.audits.records_accuracy import (
     accuracy_of_records,
 )
 from hushpoll_training.data.target import Target, with_missing
-from hushpoll_training.tuning.from_records import RecordsProblem
+from hushpoll_training.tuning.folds import RecordsProblem
 
 CLEAR = Target("y", "yes", "no", 0, None)
 BINARY = Target("y", "yes", "no", 0, None, p=0.75, q=0.25)

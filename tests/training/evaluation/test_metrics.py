@@ -5,8 +5,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_training.evaluation.metric import Metric
-from hushpoll_training.evaluation.metrics import METRICS, measure
+from hushpoll_training.evaluation.metrics import METRICS, Metric, measure
 
 
 def rows(*cells):

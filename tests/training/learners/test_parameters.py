@@ -4,7 +4,7 @@ import lightgbm
 import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.named_values import named_values
 from hushpoll_training.learner_registry import create_learner
 from hushpoll_training.learners.lightgbm import LightGBM
 
@@ -20,7 +20,7 @@ def test_defaults_are_those_of_lightgbm():
 def test_later_texts_and_files_win(tmp_path):
     path = tmp_path / "params.json"
     path.write_text('{"n_estimators": 7, "max_depth": 38}')
-    found = LightGBM(given_parameters([str(path), "n_estimators=9", "learning_rate = 2e-2"]))
+    found = LightGBM(named_values([str(path), "n_estimators=9", "learning_rate = 2e-2"]))
     assert found == LightGBM({"n_estimators": 9, "max_depth": 38, "learning_rate": 0.02})
     assert found.parameters["num_leaves"] == 31
 
@@ -41,7 +41,7 @@ def test_later_texts_and_files_win(tmp_path):
 )
 def test_each_mistake_names_its_parameter(text, field):
     with pytest.raises(InvalidParameter) as caught:
-        LightGBM(given_parameters([text]))
+        LightGBM(named_values([text]))
     assert caught.value.field == field
 
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_object_is_refused(tmp_path, content):
     path = tmp_path / "params.json"
     path.write_text(content)
     with pytest.raises(InvalidParameter, match=r"params\.json"):
-        LightGBM(given_parameters([str(path)]))
+        LightGBM(named_values([str(path)]))
 
 
 def test_a_boolean_is_no_number():
@@ -61,7 +61,7 @@ def test_a_boolean_is_no_number():
 @pytest.mark.parametrize("name", ["dpsgd", "fairdp", "dpsgd-parity"])
 def test_accountant_is_one_of_three_words_and_part_of_the_claim(name):
     assert create_learner(name).parameters["accountant"] == "prv"
-    chosen = create_learner(name, given_parameters(["accountant=gdp"]))
+    chosen = create_learner(name, named_values(["accountant=gdp"]))
     assert "GDP" in chosen.claim.accountant
     assert not chosen.claim.proven
     for wrong in ("best", 1):

@@ -125,7 +125,7 @@ def test_card_shows_a_parameter_that_is_a_word(with_rates):
     """Guards: the page of a model with an accountant ended in a TypeError."""
     record = with_rates[1]
     named = record | {"parameters": record["parameters"] | {"accountant": "prv"}}
-    assert "<td>prv</td>" in card_page(model_card(named))
+    assert ">prv</td>" in card_page(model_card(named))
 
 
 def test_simulation_protects_nobody_since_its_noise_has_a_seed(survey, people):

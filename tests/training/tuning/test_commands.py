@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_shared.cli.given_parameters import given_parameters
+from hushpoll_shared.cli.named_values import named_values
 from hushpoll_training.cli import tune as commands
 from hushpoll_training.cli.train import train
 from hushpoll_training.learners.learner import Span
@@ -47,7 +47,7 @@ def test_the_file_is_taken_by_train(small, files, tmp_path):
     assert set(found["params"]) == {"n_estimators", "max_depth"}
     assert json.loads((out / "params.json").read_text()) == found["params"]
     assert (
-        LightGBM(given_parameters([str(out / "params.json")])).parameters.items()
+        LightGBM(named_values([str(out / "params.json")])).parameters.items()
         >= found["params"].items()
     )
     assert 0.5 < found["score"]["accuracy"] < 1

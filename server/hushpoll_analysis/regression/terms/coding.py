@@ -31,30 +31,19 @@ MOST_LEVELS = 1_000
 
 @dataclass(frozen=True)
 class Coded:
-    """A factor with what it needs of its column.
-
-    Attributes
-    ----------
-    factor : Factor
-        As the formula has it.
-    perturbed : bool
-        Whether it reads perturbed questions.
-    levels : tuple of str or None
-        Its categories, the reference first; None for numbers.
-    order : int64[k] or None
-        Which level each code is.
-    cuts : f64[k] or None
-        Of C() of numbers: the numbers that are its categories.
-    scores : mapping of str to f64
-        Of categories that a computation reads as numbers.
-    """
+    """A factor with what it needs of its column."""
 
     factor: Factor
     perturbed: bool
+    """Whether it reads perturbed questions."""
     levels: tuple[str, ...] | None = None
+    """Its categories, the reference first; None for numbers."""
     order: Places | None = None
+    """int64[k], which level each code is."""
     cuts: Array | None = None
+    """f64[k], of C() of numbers: the numbers that are its categories."""
     scores: Mapping[str, Array] | None = None
+    """Of categories that a computation reads as numbers."""
 
     def part(self, values: Values, level: int | None) -> Array:
         """Return the numbers, or the dummy of a level, for each row of `values`."""
@@ -76,19 +65,13 @@ class Coded:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the design: a product of parts, each of one factor.
-
-    Attributes
-    ----------
-    name, term : str
-        As tables and messages name them.
-    parts : tuple of (Coded, int or None)
-        A factor, and the level of which it is the dummy.
-    """
+    """One column of the design: a product of parts, each of one factor."""
 
     name: str
+    """As tables and messages name it."""
     term: str
     parts: tuple[tuple[Coded, int | None], ...]
+    """A factor, and the level of which it is the dummy."""
 
     @property
     def dummy(self) -> bool:
@@ -110,14 +93,7 @@ class Column:
 
 
 def coded(factor: Factor, answers: Answers) -> Coded:
-    """Return a factor with its levels.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown column or reference, or a computation with texts, or with columns in clear
-        and perturbed questions together.
-    """
+    """Return a factor with its levels; refuses to compute with texts or of both kinds."""
     perturbed = {name: answers.unit_of(name) is not None for name in factor.variables}
     if factor.tree is None:
         (name,) = factor.variables
@@ -164,13 +140,7 @@ def coded(factor: Factor, answers: Answers) -> Coded:
 
 
 def scores_of(name: str, domain: Sequence[str], text: str) -> Array:
-    """Return the numbers that categories spell.
-
-    Raises
-    ------
-    InvalidParameter
-        If one spells none.
-    """
+    """Return the numbers that categories spell; refuses one that spells none."""
     for category in domain:
         if not is_decimal(category):
             raise InvalidParameter(
@@ -182,13 +152,7 @@ def scores_of(name: str, domain: Sequence[str], text: str) -> Array:
 
 
 def columns_of(terms: Sequence[tuple[Factor, ...]], answers: Answers) -> list[Column]:
-    """Return the columns of terms, in order.
-
-    Raises
-    ------
-    InvalidParameter
-        As :func:`coded`.
-    """
+    """Return the columns of terms, in order."""
     used: set[tuple[frozenset[str], frozenset[str]]] = set()
     columns: list[Column] = []
     for term in terms:

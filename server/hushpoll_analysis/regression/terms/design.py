@@ -34,24 +34,17 @@ _DEPENDENT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """The combinations of answers that no record shows.
-
-    Attributes
-    ----------
-    units : tuple of Unit
-        An axis each, in this order; the outcome's own unit, if it has others in its block, is one.
-    sizes : tuple of int
-        Combinations of answers to each unit's questions that are no outcome.
-    codes : mapping of str to int64[C]
-        The answer to each question in each combination.
-    names : tuple of str
-        Of the combinations.
-    """
+    """The combinations of answers that no record shows."""
 
     units: tuple[Unit, ...]
+    """An axis each, in this order; the outcome's own unit, if it has others in its block, is
+    one."""
     sizes: tuple[int, ...]
+    """Combinations of answers to each unit's questions that are no outcome."""
     codes: Values
+    """int64[C], the answer to each question in each combination."""
     names: tuple[str, ...]
+    """Of the combinations."""
 
     @property
     def combinations(self) -> int:
@@ -60,13 +53,7 @@ class Hidden:
 
 
 def hidden_of(formula: Formula, answers: Answers) -> Hidden:
-    """Return the combinations of a formula's perturbed predictors.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are more than `MOST_COMBINATIONS`; if an answer to the outcome cannot be with one.
-    """
+    """Return the combinations of a formula's perturbed predictors, at most `MOST_COMBINATIONS`."""
     outcome = formula.outcome.variables[0]
     named = [answers.unit_of(name) for name in formula.predictors]
     own = answers.unit_of(outcome)
@@ -106,38 +93,26 @@ def hidden_of(formula: Formula, answers: Answers) -> Hidden:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The columns of outcome and predictor model over groups of rows that are alike in clear.
-
-    Attributes
-    ----------
-    columns, mixing : tuple of Column
-        Of the outcome's model, and of that of the perturbed predictors given those in clear.
-    hidden : Hidden
-        The combinations.
-    clear : Values
-        Columns in clear, a value for each of G groups.
-    group : int64[n]
-        The group of each row.
-    groups : int
-        G.
-    u, v : f64[G, p], f64[C, p]
-        The factors of the outcome's columns.
-    z : f64[G, r]
-        The columns of the other model; r = 0 where nothing is hidden.
-    mixing_names : tuple of str
-        Of the columns of z.
-    """
+    """The columns of outcome and predictor model over groups of rows that are alike in clear."""
 
     columns: tuple[Column, ...]
+    """Of the outcome's model."""
     mixing: tuple[Column, ...]
+    """Of the model of the perturbed predictors given those in clear."""
     hidden: Hidden
     clear: Values
+    """Columns in clear, a value for each of G groups."""
     group: Places
+    """int64[n], the group of each row."""
     groups: int
+    """G."""
     u: Array
+    """f64[G, p], with `v` f64[C, p] the factors of the outcome's columns."""
     v: Array
     z: Array
+    """f64[G, r], the columns of the other model; r = 0 where nothing is hidden."""
     mixing_names: tuple[str, ...]
+    """Of the columns of z."""
 
     def taken(self, rows: Places) -> Design:
         """Return the design of some of the rows."""
@@ -169,19 +144,9 @@ class Design:
 def design_of(formula: Formula, answers: Answers, *, saturated: bool = False) -> Design:
     """Return the design of a formula.
 
-    Parameters
-    ----------
-    formula : Formula
-        That was read.
-    saturated : bool
-        Whether each combination of values in clear has its own distribution of the perturbed
-        predictors, in place of a multinomial logit on the terms in clear.
-
-    Raises
-    ------
-    InvalidParameter
-        For an unknown column; too many combinations; columns that depend on each other, naming the
-        term.
+    If `saturated`, each combination of values in clear has its own distribution of the perturbed
+    predictors, in place of a multinomial logit on the terms in clear. It refuses columns that
+    depend on each other, naming the term.
     """
     hidden = hidden_of(formula, answers)
     columns = tuple(columns_of(formula.terms, answers))
@@ -257,13 +222,7 @@ def first_dependent(matrix: Array, least: float = _DEPENDENT) -> int | None:
 
 
 def refuse_dependent(matrix: Array, columns: Sequence[Column]) -> None:
-    """Refuse a design in which a column follows from those before it.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the term.
-    """
+    """Refuse a design in which a column follows from those before it, naming its term."""
     place = first_dependent(matrix)
     if place is not None:
         raise InvalidParameter(

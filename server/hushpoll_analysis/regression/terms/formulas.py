@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.spelling.text import show
+from hushpoll_shared.survey.published import Published
 
 Array = npt.NDArray[np.float64]
 
@@ -60,27 +61,18 @@ _QUOTED: Final = re.compile("`([^`]*)`")
 
 @dataclass(frozen=True)
 class Factor:
-    """One factor of a term.
-
-    Attributes
-    ----------
-    text : str
-        As the formula has it.
-    variables : tuple of str
-        Columns that it reads.
-    tree : ast.expr or None
-        What computes its number; None: the column itself.
-    as_categories : bool
-        Whether ``C(...)`` makes categories of the column.
-    reference : str or None
-        The category that the others are compared with.
-    """
+    """One factor of a term."""
 
     text: str
+    """As the formula has it."""
     variables: tuple[str, ...]
+    """Columns that it reads."""
     tree: ast.expr | None = None
+    """What computes its number; None: the column itself."""
     as_categories: bool = False
+    """Whether ``C(...)`` makes categories of the column."""
     reference: str | None = None
+    """The category that the others are compared with."""
 
     @property
     def plain(self) -> bool:
@@ -88,13 +80,7 @@ class Factor:
         return self.tree is None and not self.as_categories
 
     def number(self, columns: Mapping[str, Array]) -> Array:
-        """Return its numbers, of columns of numbers.
-
-        Raises
-        ------
-        InvalidParameter
-            If one of them is not finite.
-        """
+        """Return its numbers, of columns of numbers; refuses one that is not finite."""
         tree = self.tree
         with np.errstate(all="ignore"):
             values = columns[self.variables[0]] if tree is None else _computed(tree, columns)
@@ -108,21 +94,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that was read.
-
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    outcome : Factor
-        Left of the tilde.
-    terms : tuple of tuple of Factor
-        Right of it; the intercept has no factor.
-    """
+    """A formula that was read."""
 
     text: str
     outcome: Factor
+    """Left of the tilde."""
     terms: tuple[tuple[Factor, ...], ...]
+    """Right of it; the intercept has no factor."""
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -147,23 +125,13 @@ def term_name(term: tuple[Factor, ...]) -> str:
 
 
 def read_formula(text: str) -> Formula:
-    """Read a formula.
+    """Read a formula; anything else is refused, and never run.
 
-    Parameters
-    ----------
-    text : str
-        ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
-        intercept; a name with other characters than letters, digits, dots and underscores in
-        backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories,
-        also as ``factor(column)`` and ``C(column, Treatment('x'))``; or a computation: ``I(...)``,
-        log, log2, log10, exp, sqrt, abs, with ``np.`` before them or not, and score.
-
-    Raises
-    ------
-    InvalidParameter
-        For anything else: it is never run.
-    MissingExtra
-        Without formulaic.
+    It is ``outcome ~ terms`` with the operators ``+ - : * ** / ( )`` and ``0`` or ``1`` for the
+    intercept; a name with other characters than letters, digits, dots and underscores in
+    backquotes. A factor is a column; ``C(column)`` or ``C(column, ref='x')`` for categories, also
+    as ``factor(column)`` and ``C(column, Treatment('x'))``; or a computation: ``I(...)``, log,
+    log2, log10, exp, sqrt, abs, with ``np.`` before them or not, and score.
     """
     try:
         from formulaic import Formula as Parsed  # slow to import
@@ -350,3 +318,91 @@ def _refused(text: str, why: str) -> InvalidParameter:
         "outcome ~ age + C(region, ref='north') + age:gender",
         field=FIELD,
     )
+
+
+OUTCOME: Final = "outcome"
+PREDICTORS: Final = "predictors"
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SAFE: Final = frozenset(" _-<>=.,")
+
+
+def formula_of(
+    published: Published,
+    outcome: str,
+    predictors: Sequence[str],
+    *,
+    references: Mapping[str, str] | None = None,
+    interaction: tuple[str, str] | None = None,
+    family: str | None = None,
+) -> str:
+    """Return the formula of chosen questions.
+
+    A randomised question whose answers are all numbers is read as a number (``score``), as one in
+    clear is, unless a reference makes categories of it.
+
+    The slope of one predictor of an interaction may depend on the other. A family of categories
+    takes the outcome as it is, and no score. A refusal has the field ``outcome``, ``predictors``,
+    ``reference`` or ``interaction``.
+    """
+    if not outcome:
+        raise InvalidParameter(
+            "no outcome is chosen; choose the question whose answer is to be explained",
+            field=OUTCOME,
+        )
+    named = published.attribute(outcome, field=OUTCOME).name
+    chosen = list(dict.fromkeys(predictors))
+    if not chosen:
+        raise InvalidParameter(
+            "no predictor is chosen; choose at least one question on which the outcome may depend",
+            field=PREDICTORS,
+        )
+    if named in chosen:
+        raise InvalidParameter(
+            f"{named} is the outcome and a predictor; leave it out on one side", field=PREDICTORS
+        )
+    references = references or {}
+    factors = {name: _factor_of_question(published, name, references.get(name)) for name in chosen}
+    terms = list(factors.values())
+    if interaction is not None:
+        if len(set(interaction)) != 2 or not set(interaction) <= set(chosen):
+            raise InvalidParameter(
+                f"the interaction is of {show(interaction[0])} and {show(interaction[1])}; choose "
+                "two different questions that are chosen as predictors, too",
+                field="interaction",
+            )
+        terms.append(":".join(factors[name] for name in interaction))
+    left = _quoted(named)
+    if family in (None, "linear"):
+        left = _factor_of_question(published, named, None)
+    return f"{left} ~ {' + '.join(terms)}"
+
+
+def _factor_of_question(published: Published, name: str, reference: str | None) -> str:
+    attribute = published.attribute(name, field=PREDICTORS)
+    quoted = _quoted(name)
+    if reference is not None:
+        if reference not in attribute.domain:
+            raise InvalidParameter(
+                f"the reference of {name} is {show(reference)}, which is no answer to it; choose "
+                "one of its answers",
+                field="reference",
+            )
+        return f"C({quoted}, ref={_text(reference)})"
+    if attribute.oracle is not None and is_scored(attribute.domain):
+        return f"score({quoted})"
+    return quoted
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else f"`{name}`"
+
+
+def _text(category: str) -> str:
+    """Return a category as a literal that no reader of a formula takes for anything else."""
+    return "'" + "".join(map(_character, category)) + "'"
+
+
+def _character(one: str) -> str:
+    if one.isalnum() or one in _SAFE:
+        return one
+    return f"\\x{ord(one):02x}" if ord(one) < 256 else f"\\U{ord(one):08x}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hushpoll_lab.datasets.clear import abalone, adult, credit_card, synthetic, two_groups
+from hushpoll_lab.datasets.clear import synthetic, uci
 from hushpoll_lab.datasets.clear.rows import ClearRows
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.text import show
@@ -22,70 +22,49 @@ MISSING: Final = ("drop", "category")
 
 @dataclass(frozen=True, slots=True)
 class ClearFile:
-    """A data set in files.
-
-    Attributes
-    ----------
-    files : tuple of str
-        Their names; the first is the one whose path is given.
-    load : callable
-        From the path of the first file, and ``missing``, to the rows.
-    """
+    """A data set in files."""
 
     files: tuple[str, ...]
+    """Their names; the first is the one whose path is given."""
     load: Callable[..., ClearRows]
+    """From the path of the first file, and ``missing``, to the rows."""
 
 
 FILES: Final[Mapping[str, ClearFile]] = {
-    "adult-published": ClearFile(adult.FILES, adult.load),
-    "credit-card": ClearFile(credit_card.FILES, credit_card.load),
-    "abalone": ClearFile(abalone.FILES, abalone.load),
+    "adult-published": ClearFile(uci.ADULT_FILES, uci.load_adult),
+    "credit-card": ClearFile(uci.CREDIT_CARD_FILES, uci.load_credit_card),
+    "abalone": ClearFile(uci.ABALONE_FILES, uci.load_abalone),
 }
 
 DRAWN: Final[Mapping[str, Callable[..., ClearRows]]] = {
-    "synthetic": synthetic.draw,
-    "two-groups": two_groups.draw,
+    "synthetic": synthetic.draw_synthetic,
+    "two-groups": synthetic.draw_two_groups,
 }
 """Data sets that a program draws, from whole numbers by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClearSource:
-    """Which rows an experiment takes.
-
-    Attributes
-    ----------
-    name : str or None
-        A name in `FILES` or `DRAWN`; None for a file of codes.
-    data : Path or None
-        The file, or the folder that holds it; by default the folder of ``HUSHPOLL_DATA``.
-    missing : str
-        One of `MISSING`.
-    options : mapping of str to int
-        What a data set that is drawn takes, such as ``rows``.
-    target, protected : str or None
-        Columns of a file of codes.
-    ignore : tuple of str
-        Columns of a file of codes that are not read.
-    """
+    """Which rows an experiment takes."""
 
     name: str | None = None
+    """In `FILES` or `DRAWN`; None for a file of codes."""
     data: Path | None = None
+    """The file, or the folder that holds it; by default the folder of ``HUSHPOLL_DATA``."""
     missing: str = "drop"
+    """One of `MISSING`."""
     options: Mapping[str, int] = field(default_factory=dict)
+    """What a data set that is drawn takes, such as ``rows``."""
     target: str | None = None
+    """Column of a file of codes, as `protected`."""
     protected: str | None = None
     ignore: tuple[str, ...] = ()
+    """Columns of a file of codes that are not read."""
 
     def load(self) -> ClearRows:
         """Read or draw the rows.
 
-        Raises
-        ------
-        InvalidParameter
-            For options that the data set does not take, or a file of something else.
-        OSError
-            If a file cannot be read.
+        Refuses options that the data set does not take, and files of other data.
         """
         if self.name is not None and self.name in DRAWN:
             try:
@@ -136,13 +115,7 @@ class ClearSource:
 
 
 def read_source(given: Mapping[str, Any]) -> ClearSource:
-    """Read which rows a configuration names: a data set here, or a file of codes.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the key that is missing or refused.
-    """
+    """Read which rows a configuration names: a data set here, or a file of codes."""
     name, data = given.get("dataset"), given.get("data")
     if data is not None and (not isinstance(data, str | Path) or not str(data)):
         raise InvalidParameter(f"data is {show(data)}; it must be a path", field="data")

@@ -20,54 +20,35 @@ from hushpoll_training.models.model import Codes
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How a number becomes a feature, and a survey's category.
+    """How a number becomes a feature, (value - centre) / width, and a survey's category.
 
     The constants are part of the data set's description and are taken to be public. Constants that
     are computed from the rows of a training would tell something about them.
-
-    Attributes
-    ----------
-    centre, width : float
-        The feature is (value - centre) / width; width is positive.
-    edges : tuple of float
-        Ascending. A survey asks for the interval between two of them: category 0 is below the
-        first, and category j holds the values from edge j - 1 on.
     """
 
     centre: float
     width: float
+    """Positive."""
     edges: tuple[float, ...]
+    """Ascending: category 0 is below the first, category j holds the values from edge j - 1 on."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClearRows:
-    """Rows of a data set; columns have the names of attributes.
-
-    Attributes
-    ----------
-    name : str
-        The data set's name.
-    numbers : mapping of str to f64[n]
-        Columns of numbers, as they were published.
-    scales : mapping of str to Scale
-        The scale of each column of numbers.
-    codes : mapping of str to int64[n]
-        The other columns, the target and the protected one included; codes in [0, k).
-    categories : mapping of str to tuple of str
-        The categories of each column of codes.
-    target : str
-        Column of two codes; 1 is positive.
-    protected : str
-        Column; code 1 is the privileged group and code 0 the one that is compared with it.
-    """
+    """Rows of a data set; columns have the names of attributes."""
 
     name: str
     numbers: Mapping[str, npt.NDArray[np.float64]]
+    """Columns of numbers, f64[n], as they were published."""
     scales: Mapping[str, Scale]
     codes: Codes
+    """The other columns, int64[n] in [0, k), the target and the protected one included."""
     categories: Mapping[str, tuple[str, ...]]
+    """Those of each column of codes."""
     target: str
+    """Column of two codes; 1 is positive."""
     protected: str
+    """Column; code 1 is the privileged group and code 0 the one that is compared with it."""
 
     @property
     def rows(self) -> int:
@@ -140,29 +121,13 @@ def clear_rows(
     protected: tuple[str, Any, Any],
     missing: str,
 ) -> ClearRows:
-    """Return the rows of a table of numbers and categories.
+    """Return the rows of a table whose columns with a scale are numbers, the others categories.
 
-    Parameters
-    ----------
-    name : str
-        The data set's name.
-    table : DataFrame
-        Columns with a scale are numbers; the others are categories.
-    scales : mapping of str to Scale
-        The scales of the columns of numbers.
-    target : (str, object)
-        Column, and the positive value; any other value is negative.
-    protected : (str, object, object)
-        Column, the value of the unprivileged group and that of the privileged one. Further values
-        are categories after these.
-    missing : {"drop", "category"}
-        Whether rows with a missing category are dropped, or it is a category, the last one, of its
-        own. Rows with a missing number, target or protected value are always dropped.
-
-    Raises
-    ------
-    InvalidParameter
-        If a column is not there, or no row is left.
+    The target is a column and its positive value; any other value is negative. The protected one is
+    a column, the value of the unprivileged group and that of the privileged one; further values are
+    categories after these. Rows with a missing category are dropped (``drop``), or it is the last
+    category (``category``). Rows with a missing number, target or protected value are always
+    dropped. Refuses a table without one of the columns, or of which no row is left.
     """
     for column in (*scales, target[0], protected[0]):
         if column not in table.columns:

@@ -8,8 +8,7 @@ from typing import Final
 
 from hushpoll_lab.datasets.clear.registry import ClearSource, read_source
 from hushpoll_lab.experiments import fields
-from hushpoll_lab.experiments.methods.method import Method, read_methods
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.methods.method import Method, Trial, read_methods
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
@@ -25,40 +24,21 @@ _KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class MethodsExperiment:
-    """A checked configuration.
-
-    Attributes
-    ----------
-    name : str
-        What the experiment is called.
-    source : ClearSource
-        Which rows.
-    sensitive : tuple of str
-        Columns that methods with a protocol perturb; the protected one by default.
-    seeds : tuple of int
-        Ascending. Rows are split anew for each.
-    test_size : float
-        Share of the rows to test on, in (0, 1).
-    methods : tuple of Method
-        In the order of the configuration.
-    """
+    """A checked configuration."""
 
     name: str
     source: ClearSource
     sensitive: tuple[str, ...]
+    """Columns that methods with a protocol perturb; the protected one by default."""
     seeds: tuple[int, ...]
+    """Ascending. Rows are split anew for each."""
     test_size: float
+    """Share of the rows to test on, in (0, 1)."""
     methods: tuple[Method, ...]
 
     @classmethod
     def from_dict(cls, given: Mapping[str, object]) -> MethodsExperiment:
-        """Check a configuration.
-
-        Raises
-        ------
-        InvalidParameter
-            For a key that is not known or missing, or a value that its field refuses.
-        """
+        """Check a configuration; refuses keys that are not known or missing."""
         for key in given:
             if key not in _KEYS:
                 raise InvalidParameter(

@@ -1,15 +1,13 @@
-"""A method of an experiment: a learner with its parameters, and what its rows are perturbed by."""
+"""A method of an experiment, what perturbs its rows and what it spends, and its cell of a seed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hushpoll_lab.experiments import fields
-from hushpoll_lab.experiments.methods.trial import ENDLESS, NONE, Trial
-from hushpoll_lab.postprocessing.parity_learner import ParityLearner
 from hushpoll_protocols import PROTOCOLS, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -19,6 +17,45 @@ from hushpoll_training.encodings.registry import DEFAULT as DEFAULT_ENCODING
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learner_registry import LEARNERS
 from hushpoll_training.models.recipe import Recipe
+
+NONE = "none"
+ENDLESS = "inf"
+"""Epsilon where nothing is promised."""
+
+
+class Trial(NamedTuple):
+    """One training, as results.csv names it; numbers are texts in their one spelling."""
+
+    method: str
+    protocol: str
+    """What the training records were perturbed by; ``none`` for rows in clear, as `split`."""
+    split: str
+    local_epsilon: str
+    """``inf`` for rows in clear."""
+    epsilon: str
+    """Of central differential privacy, for what the curator computes; ``inf`` without a claim."""
+    delta: str
+    """``0`` without a claim."""
+    accountant: str
+    """``none`` without a claim."""
+    seed: int
+    """What the split, the noise and the learner drew by."""
+
+    def place(self) -> tuple[str, str, str, float, float, float, str, int]:
+        """Return the key that results are sorted by."""
+        return (
+            *(self.method, self.protocol, self.split, float(self.local_epsilon)),
+            *(float(self.epsilon), float(self.delta), self.accountant, self.seed),
+        )
+
+    def __str__(self) -> str:
+        parts = [self.method]
+        if self.protocol != NONE:
+            parts.append(f"{self.protocol} {self.split} epsilon {self.local_epsilon}")
+        if self.epsilon != ENDLESS:
+            parts.append(f"epsilon {self.epsilon} delta {self.delta} by {self.accountant}")
+        return f"{' '.join(parts)} seed {self.seed}"
+
 
 _KEYS: Final = (
     *("name", "learner", "params", "grid", "protocol", "split", "epsilon", "encoding"),
@@ -30,26 +67,16 @@ IN_COLUMNS: Final = ("epsilon", "delta", "accountant")
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to train.
-
-    Attributes
-    ----------
-    name : str
-        As results call it.
-    recipe : Recipe
-        The learner with its parameters, and the encoding of perturbed records.
-    protocol, split, local_epsilon : str
-        What perturbs the training rows; ``none``, ``none`` and ``inf`` for rows in clear.
-    noiseless : bool
-        Whether the learner adds no noise and makes no claim: a baseline.
-    """
+    """One way to train: a learner, the encoding of perturbed records, and what perturbs them."""
 
     name: str
     recipe: Recipe
     protocol: str = NONE
+    """``none`` for rows in clear, as `split`."""
     split: str = NONE
     local_epsilon: str = ENDLESS
     noiseless: bool = False
+    """Whether the learner adds no noise and makes no claim: a baseline."""
 
     @property
     def perturbed(self) -> bool:
@@ -81,10 +108,10 @@ class Method:
         learner = self.recipe.learner
         if self.noiseless:
             return ENDLESS, "0", NONE
-        if self.perturbed and isinstance(learner, ParityLearner):
+        if self.perturbed and learner.calibration is not None:
             # The learner behind sees perturbed records; the rates need some people's rows in clear.
-            spent = 2 * float(learner.parameters["rate_epsilon"])
-            return (f"{spent:.6g}", "0", "basic") if spent else (ENDLESS, "0", NONE)
+            spent = learner.calibration.epsilon
+            return (ENDLESS, "0", NONE) if spent is None else (f"{spent:.6g}", "0", "basic")
         claim = learner.claim
         if self.perturbed or claim.epsilon is None:
             return ENDLESS, "0", NONE
@@ -93,13 +120,7 @@ class Method:
 
 
 def read_methods(value: object) -> tuple[Method, ...]:
-    """Read the list of methods of a configuration; a grid gives a method for each combination.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the method, the key and the remedy.
-    """
+    """Read the list of methods of a configuration; a grid gives a method for each combination."""
     if not isinstance(value, list) or not value:
         raise InvalidParameter(
             f"methods is {show(value)}; it must be a list, such as [{{name: plain, learner: "
@@ -119,14 +140,8 @@ def read_methods(value: object) -> tuple[Method, ...]:
     return methods
 
 
-def chosen(value: object, names: str) -> list[Any]:
-    """Return those methods of a configuration's list that have one of these names.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no list, or none of its methods has a name.
-    """
+def methods_named(value: object, names: str) -> list[Any]:
+    """Return the methods of a configuration's list by their names; refuses other names."""
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
     known = [str(item.get("name")) for item in items]
     wanted = fields.items(names, "methods", "one, another")

@@ -1,9 +1,9 @@
-"""One cell of an experiment on methods: the same split of the rows for every method of a seed."""
+"""The cells of an experiment on methods: one split of the rows for every method of a seed."""
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,20 +13,17 @@ from sklearn.model_selection import train_test_split
 from hushpoll_analysis.records.records import Records
 from hushpoll_lab.datasets.clear.rows import ClearRows
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
-from hushpoll_lab.experiments.methods.method import Method
-from hushpoll_lab.experiments.methods.trial import Trial
-from hushpoll_lab.postprocessing.parity_learner import ParityLearner
+from hushpoll_lab.experiments.methods.method import Method, Trial
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.coded import describe_codes
 from hushpoll_training.data.target import THRESHOLD
-from hushpoll_training.evaluation.metric import Metric
 from hushpoll_training.evaluation.metrics import METRICS as CLASSIFIER_METRICS
-from hushpoll_training.evaluation.metrics import NEITHER, measure
-from hushpoll_training.learners.learner import FitOptions
-from hushpoll_training.models.model import Model, design, fit_records, take
+from hushpoll_training.evaluation.metrics import NEITHER, Metric, measure
+from hushpoll_training.learners.learner import FitOptions, Learner
+from hushpoll_training.models.model import fit_records, take
 from hushpoll_training.models.recipe import Recipe
 from hushpoll_training.runs.cell import Stopwatch, perturbation
 
@@ -46,20 +43,10 @@ Certificates = dict[str, dict[str, float]]
 def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> JsonMembers:
     """Run one cell with one thread.
 
-    Returns
-    -------
-    dict
-        JSON: ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
-        (seconds) and, where the method proves something of its fairness, ``certificates`` on the
-        rows to ``train`` and to ``test`` on; see
-        :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
-
-    Raises
-    ------
-    InvalidParameter
-        For rows that the method cannot be fitted to.
-    MissingExtra
-        If the learner's extra is not installed.
+    The JSON has ``metrics`` (a number, or ``{"undefined": reason}``), ``rows``, ``timings``
+    (seconds) and, where the method proves something of its fairness, ``certificates`` on the rows
+    to ``train`` and to ``test`` on; see
+    :meth:`hushpoll_training.learners.learner.Fitted.certificates`.
     """
     method = experiment.method(trial)
     train, test = split_rows(rows, trial.seed, experiment.test_size)
@@ -84,12 +71,8 @@ def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> J
 def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows]:
     """Return row numbers to train and to test on: shuffled, stratified on the target.
 
-    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives.
-
-    Raises
-    ------
-    InvalidParameter
-        For too few rows of a class.
+    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives. Refuses too few rows
+    of a class.
     """
     label = rows.codes[rows.target]
     try:
@@ -106,13 +89,7 @@ def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows
 
 
 def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> Published:
-    """Return the survey that a method with perturbed records plays.
-
-    Raises
-    ------
-    InvalidParameter
-        For a sensitive column that is missing, or a part of epsilon outside its interval.
-    """
+    """Return the survey that a method with perturbed records plays."""
     return describe_codes(
         rows.survey_codes(),
         name=rows.name,
@@ -145,23 +122,20 @@ def _perturbed(
     experiment: MethodsExperiment, method: Method, rows: ClearRows, train: Rows, test: Rows,
     options: FitOptions, clock: Stopwatch,
 ) -> Scores:  # fmt: skip
-    """Fit to perturbed records; for parity, measure the rates on other rows in clear."""
+    """Fit to perturbed records; a learner that measures in clear does it on other rows."""
     published = publish(experiment, rows, method)
     codes = rows.survey_codes()
     learner = method.recipe.learner
-    parity = learner if isinstance(learner, ParityLearner) and not method.noiseless else None
-    held = np.zeros(train.size, np.bool_)
-    behind = learner.without_privacy() if method.noiseless else learner
-    if parity is not None:
-        held, behind = parity.held_out(train.size, options), parity.behind
+    clear = None
+    if method.noiseless:
+        learner = learner.without_privacy()
+    if learner.measures_in_clear:
+        held = learner.held_out(train.size, options)
+        train, clear = train[~held], take(codes, train[held])
     noise = perturbation(published, options.seed)
-    records = Records.trusted(published, encode_many(published, take(codes, train[~held]), noise))
+    records = Records.trusted(published, encode_many(published, take(codes, train), noise))
     clock.lap("perturb")
-    model: Model = fit_records(records, Recipe(behind, method.recipe.encoding), options)
-    if parity is not None:
-        known = take(codes, train[held])
-        clear = design(model.features, model.features.from_codes(known), known[rows.target])
-        model = replace(model, fitted=parity.post_process(model.fitted, clear, options))
+    model = fit_records(records, Recipe(learner, method.recipe.encoding), options, clear=clear)
     clock.lap("fit")
     return model.scores(take(codes, test))
 
@@ -182,3 +156,46 @@ def _measured(rows: ClearRows, test: Rows, scores: Scores) -> JsonObject:
         "rows": {"tested": int(test.size)}
         | {name: int((side == code).sum()) for name, code in counted.items()},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class MethodGrid:
+    """Cells of a method and a seed; see :class:`~hushpoll_lab.experiments.kinds.Grid`."""
+
+    experiment: MethodsExperiment
+
+    def cells(self) -> list[Trial]:
+        """Return every cell."""
+        return self.experiment.trials()
+
+    def learners(self) -> tuple[Learner, ...]:
+        """Return the learner of each method."""
+        return self.experiment.learners()
+
+    def read(self) -> ClearRows:
+        """Read the rows, and refuse a sensitive column or an epsilon that a survey would refuse."""
+        for learner in self.learners():
+            learner.require_extra()
+        rows = self.experiment.source.load()
+        for method in self.experiment.methods:
+            if method.perturbed:
+                publish(self.experiment, rows, method)
+        return rows
+
+    def describe(self, data: ClearRows) -> JsonMembers:
+        """Return what results depend on."""
+        used: dict[str, str] = {}
+        for learner in self.learners():
+            used |= learner.versions()
+        # Python's own version changes no result, and changes often.
+        del used["python"]
+        return {
+            "kind": "methods",
+            "configuration": self.experiment.settings(),
+            "data": {"rows": data.rows, "columns": list(data.columns), "sha256": data.digest()},
+            "versions": used,
+        }
+
+    def run(self, data: ClearRows, cell: Trial) -> JsonMembers:
+        """Run one cell."""
+        return run_trial(self.experiment, data, cell)

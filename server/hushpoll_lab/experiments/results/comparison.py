@@ -17,6 +17,7 @@ from scipy.stats import t as student
 
 from hushpoll_lab.experiments.results.summaries import Place, Summaries, Summary
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.tables.result_table import ResultTable, columns
 from hushpoll_training.evaluation.metrics import FAIRNESS, UTILITY
 
 COMPARED: Final = tuple(name for name in (*UTILITY, *FAIRNESS) if name != "roc_auc")
@@ -30,17 +31,7 @@ ROUNDING: Final = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric of one cell, beside the reference's.
-
-    Attributes
-    ----------
-    place : Place
-        The cell.
-    metric : str
-        One of `COMPARED`.
-    ours, reference : Summary
-        Over the seeds.
-    """
+    """One metric of one cell, beside the reference's."""
 
     place: Place
     metric: str
@@ -63,21 +54,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows, in the reference's cells.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        In the order of the cells and of `COMPARED`.
-    missing : tuple of Place
-        Cells of the reference that have no results.
-    limit : float
-        Standard errors that a mean may be away.
-    """
+    """All rows, in the order of the reference's cells and of `COMPARED`."""
 
     rows: tuple[Row, ...]
     missing: tuple[Place, ...]
+    """Cells of the reference that have no results."""
     limit: float = STANDARD_ERRORS
+    """Standard errors that a mean may be away."""
 
     @property
     def misses(self) -> tuple[Row, ...]:
@@ -112,21 +95,9 @@ def compare(
     metrics: Sequence[str] = COMPARED,
     limit: float = STANDARD_ERRORS,
 ) -> Comparison:
-    """Set results beside a reference.
+    """Set results beside a reference, for metrics that it has.
 
-    Parameters
-    ----------
-    ours, reference : mapping of Place to mapping of str to Summary
-        As :func:`hushpoll_lab.experiments.results.summaries.read_summaries` gives them.
-    metrics : sequence of str
-        Which to compare, where the reference has them.
-    limit : float
-        Standard errors, above 0.
-
-    Raises
-    ------
-    InvalidParameter
-        If no cell is in both.
+    Refuses results without a common cell.
     """
     rows = tuple(_rows(ours, reference, metrics))
     if not rows:
@@ -145,3 +116,54 @@ def _rows(ours: Summaries, reference: Summaries, metrics: Sequence[str]) -> Iter
             mine, theirs = ours[place].get(metric), reference[place].get(metric)
             if mine and theirs and mine.runs and theirs.runs:
                 yield Row(place, metric, mine, theirs)
+
+
+_SHAPE = columns(
+    protocol="text",
+    split="text",
+    epsilon="text",
+    metric="text",
+    ours="number",
+    ours_sd="number",
+    ours_runs="whole",
+    reference="number",
+    reference_sd="number",
+    reference_runs="whole",
+    standard_error="number",
+    distance="number",
+    within="text",
+)
+
+
+def comparison_table(comparison: Comparison) -> ResultTable:
+    """Return all means of a comparison; a number that is not finite is an empty cell."""
+    far = set(map(id, comparison.misses))
+    entries = (
+        {
+            "protocol": row.place.protocol,
+            "split": row.place.split,
+            "epsilon": f"{row.place.epsilon:g}",
+            "metric": row.metric,
+            "ours": _finite(row.ours.mean),
+            "ours_sd": _finite(row.ours.sd),
+            "ours_runs": row.ours.runs,
+            "reference": _finite(row.reference.mean),
+            "reference_sd": _finite(row.reference.sd),
+            "reference_runs": row.reference.runs,
+            "standard_error": _finite(row.standard_error),
+            "distance": _finite(row.distance),
+            "within": "no" if id(row) in far else "yes",
+        }
+        for row in comparison.rows
+    )
+    about = {
+        "standard errors that a mean may be away": comparison.limit,
+        "share within": comparison.share,
+        "not run": ", ".join(map(str, comparison.missing)) or None,
+        "standard error": "sd * sqrt(1/n + 1/m), with the reference's sd over its m seeds",
+    }
+    return ResultTable.of("comparison with a reference", _SHAPE, entries, about)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

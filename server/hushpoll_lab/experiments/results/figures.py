@@ -44,24 +44,11 @@ class Drawing:
 def draw(
     curves: Curves, family: str, *, beside: Curves | None = None, name: str = "beside"
 ) -> Drawing:
-    """Draw the panels of a family of metrics.
+    """Draw the panels of a family of metrics: the same bytes for the same curves.
 
-    Parameters
-    ----------
-    curves : Curves
-        Means and intervals.
-    family : str
-        ``fairness`` or ``utility``.
-    beside : Curves, optional
-        Another run's, such as the reference engine's: dotted, in the same colours, without bands.
-    name : str
-        What the legend calls it.
-
-    Returns
-    -------
-    Drawing
-        The same bytes for the same curves. In the SVG the line of a protocol is the group
-        ``line:metric:split:protocol``, and that of the other run ``beside:metric:split:protocol``.
+    Another run `beside`, which the legend calls `name`, is dotted, in the same colours, without
+    bands. In the SVG the line of a protocol is the group ``line:metric:split:protocol``, and that
+    of the other run ``beside:metric:split:protocol``.
     """
     metrics = PANELS[family]
     # Text stays text, and the same curves give the same bytes.

@@ -26,21 +26,7 @@ def html_report(
     beside: Curves | None = None,
     beside_name: str = "beside",
 ) -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    curves : Curves
-        Means and intervals.
-    drawings : mapping of str to Drawing
-        By family.
-    description : mapping or None
-        What the experiment's folder says about it, if it was given.
-    beside : Curves, optional
-        Another run's, whose numbers get a table of their own.
-    beside_name : str
-        What it is called.
-    """
+    """Return the report with drawings by family; another run `beside` has a table of its own."""
     settings = {} if description is None else description.get("configuration", {})
     runs = {"": curves} if beside is None else {"": curves, f", {beside_name}": beside}
     fair = ", ".join(f"{name} is {value:g}" for name, value in FAIR.items())

@@ -1,4 +1,4 @@
-"""Figures that a paper printed, and the results of methods beside them."""
+"""Figures that a paper printed, and the results of methods beside them, as a page and as CSV."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import METRICS
-from hushpoll_lab.experiments.methods.trial import Trial
+from hushpoll_lab.experiments.results.results import csv_text
 from hushpoll_lab.experiments.results.summaries import Summary
+from hushpoll_lab.experiments.results.tables import markdown_table, origin
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.spelling.json_values import JsonObject
 
 _FOLDER: Final = "papers"
 
 
 class MethodPlace(NamedTuple):
-    """A cell without its seed; see :class:`~hushpoll_lab.experiments.methods.trial.Trial`."""
+    """A cell without its seed; see :class:`~hushpoll_lab.experiments.methods.method.Trial`."""
 
     method: str
     protocol: str
@@ -38,37 +41,26 @@ MethodSummaries = Mapping[MethodPlace, Mapping[str, Summary]]
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One figure of a paper.
-
-    Attributes
-    ----------
-    table, data, method : str
-        Number of the table, name of the data set, name of the method.
-    epsilon, delta : float
-        As printed; infinity and 0 where nothing is promised.
-    accountant : str
-        Empty where the table does not tell results of accountants apart.
-    metric : str
-        One of a cell's metrics.
-    value : float
-        As printed, in the metric's unit.
-    below, above : float
-        How far our mean may lie below and above it; infinity for no limit.
-    note : str
-        Why ours may differ.
-    """
+    """One figure of a paper."""
 
     table: str
+    """Number of the table."""
     data: str
     method: str
     epsilon: float
+    """As printed; infinity where nothing is promised."""
     delta: float
     accountant: str
+    """Empty where the table does not tell results of accountants apart."""
     metric: str
     value: float
+    """As printed, in the metric's unit."""
     below: float
+    """How far our mean may lie below it; infinity for no limit."""
     above: float
+    """The same above it."""
     note: str
+    """Why ours may differ."""
 
     @property
     def limited(self) -> bool:
@@ -85,17 +77,7 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A figure of a paper, and ours.
-
-    Attributes
-    ----------
-    printed : Printed
-        The paper's.
-    ours : Summary or None
-        Over our seeds; None if the method was not run.
-    place : MethodPlace or None
-        Our cell.
-    """
+    """A figure of a paper, and our mean and cell; None if the method was not run."""
 
     printed: Printed
     ours: Summary | None
@@ -125,10 +107,7 @@ def paper_names() -> tuple[str, ...]:
 def read_paper(name: str) -> list[Printed]:
     """Return the figures of a paper, in the order of its tables.
 
-    Raises
-    ------
-    InvalidParameter
-        For a name outside `paper_names`.
+    Refuses other names than `paper_names`.
     """
     if name not in paper_names():
         raise InvalidParameter(
@@ -159,21 +138,9 @@ def summarise_methods(table: pd.DataFrame) -> dict[MethodPlace, dict[str, Summar
 
 
 def beside(ours: MethodSummaries, printed: Iterable[Printed], data: str) -> dict[str, list[Beside]]:
-    """Set our results beside the figures of a paper, by table, for one data set.
+    """Set our results beside the figures of a paper about one data set, by table.
 
-    Parameters
-    ----------
-    ours : mapping
-        As :func:`summarise_methods` gives it.
-    printed : iterable of Printed
-        As :func:`read_paper` gives it.
-    data : str
-        Name of the data set that ours are about.
-
-    Raises
-    ------
-    InvalidParameter
-        If the paper has no figure about the data set.
+    Refuses a data set of which the paper has no figure.
     """
     tables: dict[str, list[Beside]] = {}
     for figure in printed:
@@ -197,3 +164,156 @@ def by_method(rows: Sequence[Beside]) -> Iterator[list[Beside]]:
         figure = row.printed
         groups.setdefault((figure.method, figure.epsilon, figure.accountant), []).append(row)
     yield from groups.values()
+
+
+SHOWN: Final = ("accuracy", "over_constant", "balanced_acc", "positive_rate", "parity_gap")
+"""The metrics of the page; the CSV has those of the paper."""
+
+NOT_RUN: Final = "not run"
+_DIGITS: Final = 4
+
+
+def beside_csv(tables: Mapping[str, Sequence[Beside]]) -> str:
+    """Return a row per printed figure: the paper's, ours with its standard error, and limits."""
+    header = (
+        "table data method epsilon delta accountant metric paper ours standard_error trials "
+        "difference within note"
+    )
+    rows = [
+        [
+            *(row.printed.table, row.printed.data, row.printed.method),
+            *(f"{row.printed.epsilon:g}", f"{row.printed.delta:g}", row.printed.accountant),
+            *(row.printed.metric, f"{row.printed.value:.{_DIGITS}f}"),
+            *(("", "", 0, "") if row.ours is None else (
+                f"{row.ours.mean:.5f}", _number(_error(row.ours), 5), row.ours.runs,
+                f"{row.difference:+.5f}",
+            )),
+            {None: "", True: "yes", False: "no"}[row.within],
+            row.printed.note,
+        ]
+        for rows in tables.values()
+        for row in rows
+    ]  # fmt: skip
+    return csv_text(header.split(), rows)
+
+
+def methods_csv(ours: MethodSummaries) -> str:
+    """Return a row per method: trials, and mean and deviation of every metric."""
+    columns = [f"{metric}_{what}" for metric in METRICS for what in ("mean", "sd")]
+    rows = [
+        [
+            *(f"{part:g}" if isinstance(part, float) else part for part in place),
+            _trials(metrics),
+            *(_number(value, 5) for name in METRICS
+              for value in (metrics[name].mean, metrics[name].sd)),
+        ]
+        for place, metrics in ours.items()
+    ]  # fmt: skip
+    return csv_text([*MethodPlace._fields, "trials", *columns], rows)
+
+
+def methods_page(
+    title: str,
+    ours: MethodSummaries,
+    *,
+    tables: Mapping[str, Sequence[Beside]],
+    description: JsonObject,
+    made_by: Sequence[str],
+    notes: str,
+) -> str:
+    """Return the page, in Markdown; tables are by number of the paper's, none without one."""
+    parts = [f"# {title}", ""]
+    if made_by:
+        parts += ["Made by", "", "```sh", *made_by, "```", ""]
+    parts += [*origin(description), ""]
+    if tables:
+        parts += [_agreement(tables), ""]
+    if notes.strip():
+        parts += [notes.strip(), ""]
+    for number, rows in tables.items():
+        parts += [f"## Table {number}", "", *_paper_table(rows), ""]
+    parts += ["## All methods", "", "Means over the trials ± their standard errors.", ""]
+    header = ["method", "trained on", "ε", "δ", "accountant", "trials", *SHOWN]
+    parts += markdown_table(header, (_method_row(place, ours[place]) for place in ours))
+    return "\n".join([*parts, ""])
+
+
+def _agreement(tables: Mapping[str, Sequence[Beside]]) -> str:
+    judged = [row for rows in tables.values() for row in rows if row.within is not None]
+    kept = sum(row.within is True for row in judged)
+    missing = len(
+        {
+            (row.printed.method, row.printed.epsilon)
+            for rows in tables.values()
+            for row in rows
+            if row.ours is None
+        }
+    )
+    text = f"{kept} of {len(judged)} means that have a limit keep it."
+    return f"{text} {missing} settings of the paper were not run." if missing else text
+
+
+def _paper_table(rows: Sequence[Beside]) -> list[str]:
+    metrics = list(dict.fromkeys(row.printed.metric for row in rows))
+    header = ["method", "ε", "accountant", "trials"]
+    for metric in metrics:
+        header += [f"{metric}, paper", "ours ± standard error", "difference"]
+    lines = (_paper_row(group, metrics) for group in by_method(rows))
+    return markdown_table([*header, "within", "notes"], lines)
+
+
+def _paper_row(group: Sequence[Beside], metrics: Sequence[str]) -> list[str]:
+    figures = {row.printed.metric: row for row in group}
+    first = group[0]
+    trials = 0 if first.ours is None else first.ours.runs
+    cells = [
+        first.printed.method,
+        f"{first.printed.epsilon:g}",
+        first.printed.accountant,
+        str(trials) if trials else NOT_RUN,
+    ]
+    for metric in metrics:
+        row = figures.get(metric)
+        if row is None:
+            cells += ["", "", ""]
+            continue
+        cells += [f"{row.printed.value:.{_DIGITS}f}", _mean(row.ours)]
+        cells.append("" if row.ours is None else f"{row.difference:+.{_DIGITS}f}")
+    judged = [row.within for row in group if row.within is not None]
+    notes = [row.printed.note for row in group if row.printed.note]
+    return [*cells, "" if not judged else "yes" if all(judged) else "no", "; ".join(notes)]
+
+
+def _method_row(place: MethodPlace, metrics: Mapping[str, Summary]) -> list[str]:
+    trained = "rows in clear"
+    if place.protocol != "none":
+        trained = f"records, {place.protocol} {place.split} ε {place.local_epsilon:g}"
+    return [
+        place.method,
+        trained,
+        f"{place.epsilon:g}",
+        f"{place.delta:g}",
+        place.accountant,
+        str(_trials(metrics)),
+        *(_mean(metrics.get(name)) for name in SHOWN),
+    ]
+
+
+def _trials(metrics: Mapping[str, Summary]) -> int:
+    return max((summary.runs for summary in metrics.values()), default=0)
+
+
+def _error(summary: Summary) -> float:
+    return summary.sd / math.sqrt(summary.runs) if summary.runs > 1 else math.nan
+
+
+def _mean(summary: Summary | None) -> str:
+    if summary is None or not summary.runs:
+        return NOT_RUN if summary is None else "undefined"
+    error = _error(summary)
+    text = f"{summary.mean:.{_DIGITS}f}"
+    return text if math.isnan(error) else f"{text} ± {error:.{_DIGITS}f}"
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"

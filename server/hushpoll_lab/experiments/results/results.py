@@ -27,8 +27,8 @@ from hushpoll_lab.experiments.journal import (
     read_description,
 )
 from hushpoll_lab.experiments.kinds import AnyCell
+from hushpoll_lab.experiments.methods.method import NONE, Trial
 from hushpoll_lab.experiments.methods.run import METRICS as METHOD_METRICS
-from hushpoll_lab.experiments.methods.trial import NONE, Trial
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import open_table
@@ -48,21 +48,12 @@ UNDEFINED: Final = "undefined"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of one kind of experiment.
-
-    Attributes
-    ----------
-    cell : type
-        Task or Trial; its fields are the first columns.
-    metrics : tuple of str
-        In order.
-    texts : tuple of str
-        Those fields of a cell that are no numbers.
-    """
+    """The columns of one kind of experiment: the fields of a cell, then metrics."""
 
     cell: type[AnyCell]
     metrics: tuple[str, ...]
     texts: tuple[str, ...]
+    """Those fields of a cell that are no numbers."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -112,19 +103,7 @@ def write_results(
 ) -> None:
     """Write the finished cells as CSV and Parquet, and the failed ones beside them.
 
-    Parameters
-    ----------
-    out : Path
-        Folder; its files of these names are replaced.
-    cells : mapping of Task or Trial to dict
-        As a journal holds them.
-    kind : type
-        What the cells are: Task or Trial.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
+    Files of these names are replaced; cells are as a journal holds them.
     """
     layout = LAYOUTS[kind]
     ordered = sorted(cells.items(), key=lambda cell: cell[0].place())
@@ -231,15 +210,7 @@ def _read_csv(file: Path, layout: Layout) -> pd.DataFrame:
 
 
 def kind_of(path: Path) -> type[AnyCell]:
-    """Return the kind of the cells of a run's folder, or of its results.csv or results.parquet.
-
-    Raises
-    ------
-    InvalidParameter
-        If the run's description is damaged.
-    OSError
-        If it cannot be read.
-    """
+    """Return the kind of the cells of a run's folder, or of its results.csv or results.parquet."""
     folder = path if path.is_dir() else path.parent
     if not (folder / DESCRIPTION).is_file():
         return Task

@@ -162,19 +162,9 @@ def summarise_results(table: pd.DataFrame) -> dict[Place, dict[str, Summary]]:
 def read_summaries(path: Path) -> dict[Place, dict[str, Summary]]:
     """Read results to compare with: another run's, or a published table.
 
-    Parameters
-    ----------
-    path : Path
-        The --out of a run or its results file; or a CSV with the columns ``protocol``, ``split``
-        (``k_based`` is understood), ``epsilon``, ``runs``, and ``<metric>_mean`` and
-        ``<metric>_sd`` per metric (``acc`` is accuracy).
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the file, if it is neither.
-    OSError
-        If it cannot be read.
+    A table is a CSV with the columns ``protocol``, ``split`` (``k_based`` is understood),
+    ``epsilon``, ``runs``, and ``<metric>_mean`` and ``<metric>_sd`` per metric (``acc`` is
+    accuracy). Refuses other files, by name.
     """
     if path.is_dir() or path.suffix == ".parquet" or not _is_published(path):
         return summarise_results(read_results(path))

@@ -61,23 +61,7 @@ def page(
     made_by: Sequence[str],
     notes: str,
 ) -> str:
-    """Return the page, in Markdown.
-
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    summaries : mapping of Place to mapping of str to Summary
-        The results.
-    comparison : Comparison or None
-        With a reference.
-    description : mapping or None
-        What the experiment's folder says about it: data, configuration, versions.
-    made_by : sequence of str
-        The commands that gave the results, one a line.
-    notes : str
-        Markdown to add, such as what explains the misses.
-    """
+    """Return the page, in Markdown, with the commands that gave the results, one a line."""
     parts = [f"# {title}", ""]
     if made_by:
         parts += ["Made by", "", "```sh", *made_by, "```", ""]

@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import t
 
-from hushpoll_lab.experiments.methods.trial import NONE
+from hushpoll_lab.experiments.methods.method import NONE
 
 METRICS: Final[Mapping[str, str]] = {"accuracy": "accuracy", "SPD": "SPD", "EOD": "EOD"}
 CONFIDENCE: Final = 0.95
@@ -50,43 +50,23 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A method with its means, and whom its respondents have to trust.
-
-    Attributes
-    ----------
-    method, protocol : str
-        As in results.csv.
-    means : mapping of str to Mean
-        The mean of each of `METRICS`.
-    seeds : int
-        How many.
-    spent : str
-        Epsilon, and of what.
-    trusted : str
-        Who sees which answers.
-    neighbours : str
-        Between what epsilon hides the difference.
-    """
+    """A method with its means, and whom its respondents have to trust."""
 
     method: str
     protocol: str
     means: Mapping[str, Mean]
+    """By name of `METRICS`."""
     seeds: int
     spent: str
+    """Epsilon, and of what."""
     trusted: str
+    """Who sees which answers."""
     neighbours: str
+    """Between what epsilon hides the difference."""
 
 
 def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> list[Placed]:
-    """Return the methods of an experiment, in the order of its configuration.
-
-    Parameters
-    ----------
-    results : DataFrame
-        As :func:`.results.read_results` reads those of an experiment on methods.
-    configuration : mapping
-        The settings that experiment.json of the same run holds.
-    """
+    """Return the methods of an experiment, in the order of its experiment.json's settings."""
     placed = []
     for method in configuration["methods"]:
         rows = results[_rows_of(results, method)]
@@ -119,12 +99,10 @@ def page(placed: Sequence[Placed], name: str) -> str:
 
 
 def draw_plane(placed: Sequence[Placed], title: str) -> bytes:
-    """Draw accuracy against SPD; a cross of 95 % intervals for each method and protocol.
+    """Draw accuracy against SPD as SVG; a cross of 95 % intervals for each method and protocol.
 
-    Returns
-    -------
-    bytes
-        SVG, the same for the same means. A method's mark is the group ``method:NAME:PROTOCOL``.
+    The bytes are the same for the same means. A method's mark is the group
+    ``method:NAME:PROTOCOL``.
     """
     names = list(dict.fromkeys(item.method for item in placed))
     style = dict(zip(names, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hushpoll_analysis.planning.goals import Kind
 from hushpoll_analysis.planning.verdicts import GOALS_MAX
-from hushpoll_analysis.shuffling.guarantee import DELTA
+from hushpoll_analysis.shuffling import DELTA
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_server.api.models.common import Answer, Strict
 from hushpoll_server.http.bodies import BodySize

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response
 from pydantic import Field
 
-from hushpoll_analysis.results import RESULTS
+from hushpoll_analysis.query_results import RESULTS
 from hushpoll_server.api.models.common import Answer, Digest, Name, TableQuery, VersionPath
 from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.api.schemas import answer_of, parameters_of
@@ -16,7 +16,7 @@ from hushpoll_server.http.tables import answer_in_form, result_answer
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.querying.query import Query
-from hushpoll_shared.tidying.results import LONGEST_ADDRESSES, tidy_table
+from hushpoll_shared.tidying import LONGEST_ADDRESSES, tidy_table
 
 
 class TidyQuery(TableQuery):

@@ -16,7 +16,7 @@ from hushpoll_server.http.bodies import BodySize, model_of
 from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.http.tables import statistic_answer
 from hushpoll_shared.jobs.analyses import DesignModel
-from hushpoll_shared.queries.parts.rows import HOW_TO_READ
+from hushpoll_shared.queries.parts import HOW_TO_READ
 
 HowToRead = Field(description=HOW_TO_READ)
 

@@ -55,31 +55,20 @@ def shown_lines(values: object, most: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How a form shows one field of the manifest's table, and what it gives back.
-
-    Attributes
-    ----------
-    label, hint : str
-        As of the table.
-    kind : {"choice", "switch", "moment", "lines", "decimal", "numeric", "text"}
-        Of the control.
-    words : tuple of (str, str)
-        Of a choice or a switch: what may be chosen, and what it is called.
-    values : tuple of str
-        Words that a manifest has as they are; the first holds where it has none.
-    always : bool
-        Whether a manifest has it also where its word is the first.
-    lines : int
-        Of a text of several lines, how many are shown; 0 for one of a single line.
-    """
+    """How a form shows one field of the manifest's table, and what it gives back."""
 
     label: str
     hint: str
     kind: str
+    """``choice``, ``switch``, ``moment``, ``lines``, ``decimal``, ``numeric`` or ``text``."""
     words: tuple[tuple[str, str], ...]
+    """Of a choice or a switch: what may be chosen, and what it is called."""
     values: tuple[str, ...]
+    """Words that a manifest has as they are; the first holds where it has none."""
     always: bool
+    """Whether a manifest has it also where its word is the first."""
     lines: int = 0
+    """Of a text of several lines, how many are shown; 0 for one of a single line."""
 
     @classmethod
     def of(cls, entry: ManifestField) -> Control:

@@ -14,7 +14,7 @@ from flask import request
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_server.http.endpoint import services
 from hushpoll_shared.importing.formats import import_bytes
-from hushpoll_shared.importing.report import Imported
+from hushpoll_shared.importing.report import ImportedDraft
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.reading.text_files import text_of
 from hushpoll_shared.reading.yaml_reader import parse_yaml
@@ -29,15 +29,7 @@ MOST_VALUES: Final = 2**18
 
 
 def given_manifest() -> dict[str, object]:
-    """Return the manifest of the form's file, or of its text where no file was chosen.
-
-    Raises
-    ------
-    InvalidParameter
-        It is no mapping in YAML or JSON, or larger than what is read.
-    Refused
-        ``unavailable``: many others are being read.
-    """
+    """Return the manifest of the form's file, or of its text where no file was chosen."""
     file = request.files.get("file")
     if file is not None and file.filename:
         with file.stream as stream:
@@ -69,16 +61,8 @@ def given_manifest() -> dict[str, object]:
     return manifest
 
 
-def given_questionnaire() -> Imported:
-    """Return the draft of the form's file, an XLSForm or a survey of SurveyJS, and its report.
-
-    Raises
-    ------
-    InvalidParameter
-        There is no file, or it has no question that can be asked here.
-    Refused
-        ``unavailable``: many others are being read.
-    """
+def given_questionnaire() -> ImportedDraft:
+    """Return the draft of the form's file, an XLSForm or a survey of SurveyJS, and its report."""
     file = request.files.get("form")
     if file is None or not file.filename:
         raise InvalidParameter(

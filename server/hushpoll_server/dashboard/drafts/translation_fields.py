@@ -26,8 +26,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     shown_lines,
     take_texts,
 )
-from hushpoll_server.dashboard.drafts.item_fields import ITEMS, items_of
-from hushpoll_server.dashboard.drafts.question_fields import ENDS, MOST_LINES
+from hushpoll_server.dashboard.drafts.question_fields import ENDS, ITEMS, MOST_LINES, items_of
 from hushpoll_shared.spelling.labels import trimmed
 
 MOST_ROWS: Final = 30

@@ -33,11 +33,12 @@ from hushpoll_server.dashboard.drafts.form import (
     moment_of,
 )
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
-from hushpoll_server.dashboard.drafts.item_fields import items_of
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import PARTS as QUESTION_PARTS
+from hushpoll_server.dashboard.drafts.question_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
+from hushpoll_server.dashboard.forms import comes_back
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
     choice,
@@ -47,7 +48,7 @@ from hushpoll_server.dashboard.frame import (
     private,
     see,
 )
-from hushpoll_server.dashboard.version_pages import takes
+from hushpoll_server.dashboard.version_pages import back_to, note_act, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
@@ -88,29 +89,33 @@ def _large(view: View) -> View:
 @private
 def new_draft() -> Response:
     """Show how a survey begins: with a name and a title, or with a manifest in YAML."""
-    return _beginning()
+    if not any(Role(role).includes(Role.EDITOR) for role in member().roles.values()):
+        raise Refused(
+            "forbidden",
+            "only editors and admins write surveys, and you are neither in any; ask an "
+            "administrator for the role editor in a survey of the name that yours shall have",
+        )
+    return page("drafts/new.html")
 
 
 @dashboard.post("/drafts/new")
 @_large
 @private
+@comes_back(new_draft)
 def begin_draft() -> Response:
     """Begin a draft; of a questionnaire of another tool, with a report of its questions."""
     imported = None
-    try:
-        if request.form.get("from") == "yaml":
-            manifest = given_manifest()
-        elif request.form.get("from") == "file":
-            imported = given_questionnaire()
-            manifest = imported.manifest
-        else:
-            name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
-            begin = _sample if request.form.get("questions") == "sample" else _empty
-            manifest = begin(name or name_of(title), title)
-        _require(manifest.get("name"))
-        draft = services().drafts.add(manifest, actor=member().actor)
-    except HushpollError as error:
-        return _beginning(error)
+    if request.form.get("from") == "yaml":
+        manifest = given_manifest()
+    elif request.form.get("from") == "file":
+        imported = given_questionnaire()
+        manifest = imported.manifest
+    else:
+        name, title = (request.form.get(key, "").strip() for key in ("name", "title"))
+        begin = _sample if request.form.get("questions") == "sample" else _empty
+        manifest = begin(name or name_of(title), title)
+    _require(manifest.get("name"))
+    draft = services().drafts.add(manifest, actor=member().actor)
     _record("began-draft", draft)
     if imported is not None:
         return page("drafts/imported.html", 200, **_frame(draft), imported=imported)
@@ -178,15 +183,7 @@ def change_logo(draft_id: str) -> Response:
 
 
 def _given_logo() -> dict[str, str]:
-    """Return the logo of a form: its file, which is kept, and what is read in its place.
-
-    Raises
-    ------
-    InvalidParameter
-        There is no file or no text, or the file is no image that can be shown.
-    Refused
-        The server keeps too many images.
-    """
+    """Return the logo of a form: its file, which is kept, and what is read in its place."""
     file, alt = request.files.get("image"), request.form.get("alt", "").strip()
     if file is None or not file.filename:
         raise InvalidParameter("there is no file; choose an image", field="image")
@@ -213,6 +210,7 @@ def publish_page(draft_id: str) -> Response:
 
 @dashboard.post("/drafts/<draft_id>/publish")
 @private
+@comes_back(publish_page)
 def publish_draft(draft_id: str) -> Response:
     """Publish a draft, if it is still what was shown and its warnings are agreed to."""
     kept = _reached(draft_id)
@@ -220,22 +218,24 @@ def publish_draft(draft_id: str) -> Response:
     outlook = outlook_of(kept.manifest, _form(kept.manifest), patient=True)
     if outlook.validation is None:  # nothing is known of its warnings, so nothing is agreed to
         return _publishing(
-            kept, refusal=Refused("unavailable", f"{BUSY} Nothing was published; publish again")
+            kept, Refused("unavailable", f"{BUSY} Nothing was published; publish again")
         )
     weak = outlook.validation.hardly_protected is not None
     if outlook.warnings and not request.form.get("read"):
-        return _publishing(kept, fault="read")
+        raise InvalidParameter(
+            "nothing was published; read the warnings, and say so here", field="read"
+        )
     if weak and not request.form.get("weak"):
-        return _publishing(kept, fault="weak")
+        raise InvalidParameter("nothing was published; lower epsilon, or say so here", field="weak")
     try:
         with parts.surveys.publishing.take():
             publication = parts.drafts.publish(kept, revision=_revision(), allow_weak=weak)
     except (Refused, ManifestRefused) as error:
-        return _publishing(_reached(draft_id), refusal=error)
+        return _publishing(_reached(draft_id), error)
     row = publication.row
     if publication.created:
-        parts.actions.record(member().actor, "published", survey=row.name, version=row.version)
-    return see(url_for("dashboard.survey", name=row.name, version=row.version))
+        note_act(row, "published")
+    return back_to(row, "survey")
 
 
 @dashboard.post("/drafts/<draft_id>/delete")
@@ -333,33 +333,13 @@ def _as_yaml(kept: Draft, text: str, *, fault: HushpollError | None = None) -> R
     )
 
 
-def _beginning(error: HushpollError | None = None) -> Response:
-    if not any(Role(role).includes(Role.EDITOR) for role in member().roles.values()):
-        raise Refused(
-            "forbidden",
-            "only editors and admins write surveys, and you are neither in any; ask an "
-            "administrator for the role editor in a survey of the name that yours shall have",
-        )
-    return page(
-        "drafts/new.html",
-        200 if error is None else 422,
-        given=request.form,
-        fault=None if error is None else str(error),
-        at=getattr(error, "field", None) if error is not None else None,
-    )
-
-
-def _publishing(
-    kept: Draft, *, fault: str | None = None, refusal: HushpollError | None = None
-) -> Response:
+def _publishing(kept: Draft, refusal: HushpollError | None = None) -> Response:
     outlook = outlook_of(kept.manifest, _form(kept.manifest), patient=True)
-    failed = fault is not None or refusal is not None
     return page(
         "drafts/publish.html",
-        422 if failed else 200,
+        200 if refusal is None else 422,
         **_frame(kept),
         outlook=outlook,
-        fault=fault,
         refusal=None if refusal is None else str(refusal),
         revision=kept.row.revision,
     )
@@ -409,13 +389,7 @@ def _sample(name: str, title: str) -> dict[str, object]:
 
 
 def _reached(draft_id: str) -> Draft:
-    """Return a draft, if the user may write surveys of its name.
-
-    Raises
-    ------
-    Refused
-        ``not-found`` or ``forbidden``.
-    """
+    """Return a draft; refuses users who may not write surveys of its name."""
     kept = services().drafts.find(draft_id)
     if member().role(kept.row.survey) is None:
         raise Refused(

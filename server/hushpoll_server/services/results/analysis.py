@@ -18,6 +18,7 @@ import numpy as np
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, joint_shares
 from hushpoll_analysis.multiplicity.dependencies import check_pairs, rare_pairs
+from hushpoll_analysis.query_results import in_domain, result_of, result_within
 from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import count_pairs
 from hushpoll_analysis.records.grouped_source import OfGroups
@@ -25,7 +26,6 @@ from hushpoll_analysis.records.hidden_groups import SMALLEST, ClearGroups
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import Source
-from hushpoll_analysis.results import in_domain, result_of, result_within
 from hushpoll_protocols import InvalidParameter, SecureBits
 from hushpoll_protocols.estimation.likelihood import NotConverged
 from hushpoll_protocols.registry import PROTOCOLS
@@ -45,7 +45,7 @@ from hushpoll_shared.queries.estimates import EstimatedShares, Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.tidying.results import TidyResults, tidy_results
+from hushpoll_shared.tidying import TidyResults, tidy_results
 from hushpoll_shared.wire.documents import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
@@ -209,7 +209,7 @@ class Analysis:
     ) -> TidyResults:
         """Return the results of a version's standard queries, or of those named, as one table.
 
-        `addresses` are as :func:`hushpoll_shared.tidying.results.tidy_results` takes them.
+        `addresses` are as :func:`hushpoll_shared.tidying.tidy_results` takes them.
         `require` refuses another version, by survey and number, that the reader may not see;
         `may_export` says it of the version, and of the earlier one or None.
         """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hushpoll_analysis.shuffling.guarantee import shuffle_guarantee
+from hushpoll_analysis.shuffling import shuffle_guarantee
 from hushpoll_server.services.results.releases import Releases
 from hushpoll_server.services.surveys.invitations import Invitations
 from hushpoll_server.services.surveys.mailing import Mailing

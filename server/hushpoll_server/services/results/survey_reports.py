@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.answering import answering, require_answered
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.regression.terms.formulas import read_formula
-from hushpoll_analysis.results import result_of
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_server.charts.drawing import Drawing, NotDrawn
 from hushpoll_server.errors import Refused
@@ -35,13 +35,13 @@ from hushpoll_server.survey_reports.files.pdf import NotPrinted, require_pdf
 from hushpoll_server.survey_reports.files.report import FORMS, Report
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.survey_reports.sources.choices import MOST_CELLS, Choices
-from hushpoll_server.survey_reports.sources.needed import Needed
+from hushpoll_server.survey_reports.sources.report_counts import Needed
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
+from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.spelling.canonical import canonical_json, parse_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.report_limits import MOST_FIGURES_AT_ONCE, MOST_PICTURES_AT_ONCE
 
 AUDITS: Final = "fairness"
 MOST_AUDITS: Final = 3

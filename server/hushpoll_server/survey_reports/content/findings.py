@@ -19,7 +19,7 @@ from hushpoll_shared.qualifying.verdict import INFORMATIVE
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.estimates import AttributeEstimates, EstimatedShares
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
-from hushpoll_shared.queries.parts.rows import CategoryEstimate, ends_of
+from hushpoll_shared.queries.parts import CategoryEstimate, ends_of
 from hushpoll_shared.survey.option_texts import asked_text
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import Attribute
@@ -34,55 +34,40 @@ MOST_BARS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """An estimate in a picture whose axis goes from 0 to 100.
-
-    Attributes
-    ----------
-    label, figure : str
-        What it is of, and the estimate in words.
-    start, width, dot : float
-        Where the interval begins, how long it is, and where the estimate stands, all in [0, 100].
-    main : bool
-        Whether the headline is about it.
-    """
+    """An estimate in a picture whose axis goes from 0 to 100."""
 
     label: str
     figure: str
+    """The estimate in words."""
     start: float
+    """Where the interval begins, in [0, 100]."""
     width: float
     dot: float
+    """Where the estimate stands, in [0, 100]."""
     main: bool = False
+    """Whether the headline is about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The answer to a question in one line.
-
-    Attributes
-    ----------
-    name, question : str
-        The attribute's name, and what was asked; the name where it has no text.
-    noisy : bool
-        Whether its estimates are too noisy to tell; then it has no headline and no bars.
-    headline, figure, limits : str
-        What the estimate is of, the estimate and its interval.
-    ends : (str, str)
-        What stands at the ends of the picture's axis.
-    bars : tuple of Bar
-        The picture, its answers in the order of the question.
-    others : int
-        Answers that the picture leaves out.
-    """
+    """The answer to a question in one line."""
 
     name: str
     question: str
+    """What was asked; the name where it has no text."""
     noisy: bool = False
+    """Whether it is too noisy to tell; then it has no headline and no bars."""
     headline: str = ""
+    """What the estimate is of."""
     figure: str = ""
     limits: str = ""
+    """Its interval."""
     ends: tuple[str, str] = ("0 %", "100 %")
+    """What stands at the ends of the picture's axis."""
     bars: tuple[Bar, ...] = ()
+    """The picture, its answers in the order of the question."""
     others: int = 0
+    """Answers that the picture leaves out."""
 
 
 def findings_of(
@@ -97,16 +82,7 @@ def findings_of(
     shares of answers. Of another one with two answers the line is about the positive answer of a
     target, and else the first; of one with more about the answer with the largest estimate, and the
     picture shows the largest. The options of a select-all are one line. A follow-up is told of
-    those who are asked it.
-
-    Parameters
-    ----------
-    shares : EstimatedShares
-        With intervals, of all questions or some.
-    means : mapping of OrderedSummary
-        By question, of everybody; questions without one are left out.
-    answered : SharesOfAnswered, optional
-        Of the follow-ups; without it their shares are of all people.
+    those who are asked it, as `answered` has them; without it, of all people.
     """
     return tuple(_findings(published, shares, means, answered))
 
@@ -218,14 +194,10 @@ def _options(
 
 
 def headline_row(attribute: Attribute | None, rows: Sequence[R]) -> R:
-    """Return the row that a question's headline is about: see :func:`findings_of`.
+    """Return the row, of at least one, that a question's headline is about; see `findings_of`.
 
-    Parameters
-    ----------
-    attribute : Attribute or None
-        None of a select-all, whose rows are its options. Of one of them the row of who select it.
-    rows : sequence
-        As the API gives them, with ``category`` and ``frequency``; at least one.
+    The attribute is None of a select-all, whose rows are its options; of one of them it is the row
+    of who select it.
     """
     if attribute is not None and len(attribute.categories) == 2:
         wanted = attribute.positive or attribute.categories[attribute.categories == OPTION]

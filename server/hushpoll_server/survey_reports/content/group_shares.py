@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
+from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.source import Source
-from hushpoll_analysis.results import result_of
 from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.rows import Cell
 from hushpoll_server.charts.specifications import (
@@ -62,14 +62,7 @@ def group_shares_of(
 ) -> GroupShares | None:
     """Return the shares of `a` among the groups of `b`; None where these are too many to be drawn.
 
-    Parameters
-    ----------
-    cells : sequence of mapping
-        The cross-table of the two: of its columns the largest is the reference.
-    a, b : str
-        The question, and the one whose answers are the groups.
-    confidence : float
-        Of the intervals.
+    Of the columns of `cells`, the cross-table of the two, the largest is the reference.
     """
     sizes: dict[str, float] = {}
     for cell in cells:
@@ -94,17 +87,7 @@ def is_noisy(found: GroupShares) -> bool:
 
 
 def chart_of_groups(found: GroupShares, words: SurveyWords, foot: Sequence[str]) -> Chart:
-    """Return small multiples: a panel for each group, with the largest difference in the title.
-
-    Parameters
-    ----------
-    found : mapping
-        Of `group_shares_of`.
-    words : SurveyWords
-        What questions and answers are called.
-    foot : sequence of str
-        What stands below the picture where it stands alone.
-    """
+    """Return small multiples: a panel for each group, with the largest difference in the title."""
     result = _result(found["shares"])
     of, given = result.of, result.given
     cells = [

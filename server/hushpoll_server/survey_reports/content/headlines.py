@@ -23,7 +23,6 @@ from hushpoll_server.charts.figures import (
 from hushpoll_server.charts.rows import BoundedShare
 from hushpoll_server.translations.speech import say
 from hushpoll_shared.qualifying.possible import Possible
-from hushpoll_shared.qualifying.telling import GROUPS
 from hushpoll_shared.queries.answered_shares import SharesOfAnswered
 from hushpoll_shared.queries.changes import ChangeOfShares
 from hushpoll_shared.queries.cross_tables import JointShares
@@ -32,10 +31,10 @@ from hushpoll_shared.queries.estimates import EstimatedShares
 from hushpoll_shared.queries.independence import OutcomeOfTest
 from hushpoll_shared.queries.ordered_answers import OrderedSummary
 from hushpoll_shared.queries.ordered_changes import ChangeOfStatistics
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.queries.simultaneous_estimates import SharesTogether
 from hushpoll_shared.queries.simultaneous_means import MeansTogether
-from hushpoll_shared.querying.result import Result
+from hushpoll_shared.querying.result import GROUPS, Result
 from hushpoll_shared.spelling.text import isolated
 
 TOO_NOISY: Final = "Too noisy to tell"
@@ -69,13 +68,7 @@ def of_cell(answers: Sequence[str], value: float, lower: float | None, upper: fl
 
 
 def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
-    """Return the headline of differences of shares between two groups.
-
-    Parameters
-    ----------
-    rows : iterable
-        With ``category``, ``value``, ``lower`` and ``upper`` of each answer: group minus reference.
-    """
+    """Return the headline of differences of shares between two groups: group minus reference."""
     row = _farthest(rows)
     if row is None:
         return say(
@@ -97,30 +90,15 @@ def of_groups(rows: Iterable[Any], group: str, reference: str) -> str:
 
 
 def of_differences(rows: Iterable[Any], reference: str) -> str:
-    """Return the headline of the largest difference between any group and a reference.
-
-    Parameters
-    ----------
-    rows : iterable
-        As of `of_groups`, with the ``group`` of each.
-    reference : str
-        With which each is compared.
-    """
+    """Return the headline of the largest difference between any group and a reference."""
     top = _farthest(rows)
     return say("No difference is shown") if top is None else of_groups([top], top.group, reference)
 
 
 def of_change(answer: str, change: BoundedShare | None, since: int | None) -> str:
-    """Return the headline of one answer's share over versions.
+    """Return the headline of one answer's share over versions, by its change `since` an earlier.
 
-    Parameters
-    ----------
-    answer : str
-        What it is called.
-    change : mapping, optional
-        Of its share since an earlier version; None where that is too noisy to tell.
-    since : int, optional
-        That version; None where no earlier one tells it.
+    It is None where no earlier one tells it, and the change where that is too noisy to tell.
     """
     name = isolated(answer)
     if since is None:

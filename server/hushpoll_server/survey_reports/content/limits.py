@@ -16,15 +16,7 @@ _MOST_NAMED: Final = 5
 
 
 def limits_of(basis: Basis, results: Mapping[str, object], names: Mapping[str, str]) -> list[str]:
-    """Return the limits of a report, each a sentence or two.
-
-    Parameters
-    ----------
-    basis, results
-        What the report is made from, and its numbers.
-    names : mapping of str to str
-        What the report calls questions.
-    """
+    """Return the limits of a report, each a sentence or two, in the words of `names`."""
     return list(_limits(basis, results, names))
 
 

@@ -16,17 +16,10 @@ _UNASKED: Final = re.compile(r"\bthe (draw|block) [a-z0-9_-]+(?![\w-])")
 
 
 def in_texts(sentence: str, names: Mapping[str, str]) -> str:
-    """Return a sentence as pages say it, which know questions by their texts.
+    """Return a sentence as pages say it, which know questions by their texts, `names`.
 
     What stands in quotes stays as it is. So does, but at the beginning, a name that our own
     sentences have as a word: of a question named ``share`` they would be spoilt.
-
-    Parameters
-    ----------
-    sentence : str
-        Made where variables have names alone, such as a verdict or a refusal.
-    names : mapping of str to str
-        What each variable is called on a page.
     """
     first = _TOKEN.match(sentence)
     if first is not None and first[0] in names:

@@ -17,7 +17,7 @@ from hushpoll_server.survey_reports.content.findings import headline_row
 from hushpoll_server.survey_reports.content.headlines import headline_of, of_share
 from hushpoll_server.translations.speech import in_marks, say
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.survey.published import Published
 
 
@@ -52,19 +52,7 @@ def _range(low: int, high: int) -> str:
 def bins_chart(
     question: str, rows: Sequence[Share], *, noisy: bool, confidence: float, foot: Sequence[str]
 ) -> Chart:
-    """Return the chart of a question's bins, with the largest in its title.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Of `rows_of_bins`.
-    noisy : bool
-        Whether none of them can be told.
-    confidence : float
-        Of the intervals, in (0, 1).
-    foot : sequence of str
-        What stands below the picture where it stands alone.
-    """
+    """Return the chart of a question's bins (`rows_of_bins`), with the largest in its title."""
     first = headline_row(None, rows)
     chart = estimates_chart(
         question, rows, confidence=confidence, total=len(rows), main=first["category"]
@@ -76,15 +64,7 @@ def bins_chart(
 def chart_of_mean(
     question: str, result: OrderedSummary, *, confidence: float, foot: Sequence[str]
 ) -> Chart | None:
-    """Return the chart of the mean of ordered answers; None where it has no interval.
-
-    Parameters
-    ----------
-    result : OrderedSummary
-        Ordered answers of everybody.
-    confidence, foot
-        As of `bins_chart`.
-    """
+    """Return the chart of the mean of ordered answers; None where it has no interval."""
     mean = result.groups[0].mean
     if mean.value is None or mean.lower is None or mean.upper is None:
         return None
@@ -107,15 +87,6 @@ def numbers_chart(
 
     Of a number of which devices send anchors beside it, shares are not of answers: it is shown by
     its mean, and so is a question whose bins are too noisy to tell while its mean is not.
-
-    Parameters
-    ----------
-    name, question : str
-        The question, and what is asked.
-    results : mapping
-        Numbers of a report, of which ``ordered`` and ``bins`` are read.
-    confidence, foot
-        As of `bins_chart`.
     """
     given, bins = results["ordered"].get(name), results["bins"].get(name)
     summary: OrderedSummary | None = None if given is None else Ordered.result_of(given)

@@ -44,12 +44,9 @@ _GUARANTEE: Final = ("categories", "protocol", "epsilon", "odds_factor", "protec
 def promise_of(published: Published) -> JsonMembers:
     """Return a survey's guarantee: of all answers together, then of each attribute.
 
-    Returns
-    -------
-    dict
-        ``epsilon``, the exact sum, as a decimal; ``odds_factor``, by which the odds of anything
-        about a respondent can change at most, rounded up to a tenth; ``protection``, a level in
-        words; ``attributes``, in the manifest's order, each with the same or, in clear, None.
+    It is ``epsilon``, the exact sum, as a decimal; ``odds_factor``, by which the odds of anything
+    about a respondent can change at most, rounded up to a tenth; ``protection``, a level in words;
+    ``attributes``, in the manifest's order, each with the same or, in clear, None.
     """
     total = total_epsilon(published.budget.values())
     return {
@@ -62,18 +59,12 @@ def promise_of(published: Published) -> JsonMembers:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """A guarantee, and the questions that have it.
-
-    Attributes
-    ----------
-    questions : tuple of str
-        A select-all is one, with the number of its options.
-    attribute : dict
-        The first of its attributes in a promise; the others differ in name and text alone.
-    """
+    """A guarantee, and the questions that have it."""
 
     questions: tuple[str, ...]
+    """A select-all is one, with the number of its options."""
     attribute: JsonMembers
+    """The first of its attributes in a promise; the others differ in name and text alone."""
 
 
 def guarantees(
@@ -82,11 +73,6 @@ def guarantees(
     """Return the guarantees of a promise's attributes, in the order of the questionnaire.
 
     Up to `MOST_APART` attributes have a guarantee each; of more, those of the same one share it.
-
-    Parameters
-    ----------
-    names : mapping of str to str
-        What attributes and select-alls are called.
     """
     if len(attributes) <= MOST_APART:
         return [Guarantee((names[str(one["name"])],), one) for one in attributes]

@@ -14,7 +14,7 @@ from hushpoll_server.translations.speech import in_marks, said, say
 from hushpoll_shared.qualifying.possible import Possible, cut_ends, is_cut
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import ANYWHERE, could_be_any, possible_of
-from hushpoll_shared.queries.parts.rows import Score, ends_of
+from hushpoll_shared.queries.parts import Score, ends_of
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE, cannot_conclude
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
@@ -34,22 +34,13 @@ _MEANS: Final = {
 def beside_shares(
     summary: Mapping[str, Any] | None, answered: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return what stands beside a question's shares on a page or in a report.
+    """Return what stands beside a question's shares on a page or in a report; None of what is not.
 
-    Parameters
-    ----------
-    summary, answered : mapping or None
-        Ordered answers, and shares of those who answered, as the API gives them; None where the
-        question has none.
-
-    Returns
-    -------
-    dict
-        ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut, and
-        ``answered`` and ``asked``, the shares of the one question among those who answered, and of
-        a follow-up among those who were asked, each with its verdict as ``..._verdict`` and
-        as ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why
-        an estimate has no interval. None where there is nothing.
+    They are ``summary``, its lines, with ``summary_cut``, whether one of their intervals is cut,
+    and ``answered`` and ``asked``, the shares of the one question among those who answered, and of
+    a follow-up among those who were asked, each with its verdict as ``..._verdict`` and as
+    ``..._noisy`` whether it cannot be told; ``assumption`` of the shares; ``why_none``, why an
+    estimate has no interval.
     """
     found: dict[str, Any] = dict.fromkeys(("summary", "answered", "assumption"))
     found |= {"summary_verdict": None, "summary_noisy": False, "summary_cut": False}

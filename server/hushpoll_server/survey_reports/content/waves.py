@@ -15,7 +15,7 @@ from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import say, whole
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.ordered_answers import Ordered, OrderedSummary
-from hushpoll_shared.queries.parts.rows import ends_of
+from hushpoll_shared.queries.parts import ends_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
 
@@ -56,24 +56,16 @@ class Wave(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Trend:
-    """One number of a question over versions.
-
-    Attributes
-    ----------
-    title : str
-        Its finding: what has changed since the nearest earlier version.
-    chart : Chart
-        A band for each version, from the first.
-    table : ResultTable
-        The same as rows.
-    changed : bool
-        Whether a change since the nearest earlier version is shown.
-    """
+    """One number of a question over versions."""
 
     title: str
+    """What has changed since the nearest earlier version."""
     chart: Chart
+    """A band for each version, from the first."""
     table: ResultTable
+    """The same as rows."""
     changed: bool
+    """Whether a change since the nearest earlier version is shown."""
 
 
 def trend_of(
@@ -88,16 +80,8 @@ def trend_of(
 ) -> Trend | None:
     """Return one number of a question over versions; None where fewer than two can tell it.
 
-    Parameters
-    ----------
-    own : mapping
-        Of the version that is looked at: the share of a category, or the mean, of `MEAN`.
-    version, n : int
-        The version that is looked at, and how many answered the question there.
-    answer : str
-        What the category is called.
-    ends : (float, float), optional
-        Of the scale of a mean, the lower first.
+    `own` is the share or mean of the version that is looked at, whose `n` answered, and `ends` are
+    those of the scale of a mean, the lower first.
     """
     told_by: dict[int, tuple[int, BoundedShare]] = {version: (n, own)}
     change, since, noisy = None, None, []

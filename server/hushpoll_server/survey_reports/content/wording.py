@@ -41,18 +41,11 @@ class _Table(TypedDict):
 
 @dataclass(frozen=True)
 class SurveyWords:
-    """What a report calls a survey, its questions and their answers.
-
-    Attributes
-    ----------
-    published : Published
-        The survey.
-    language : str
-        Of the report; a survey that has no words in it is told in its own.
-    """
+    """What a report calls a survey, its questions and their answers."""
 
     published: Published
     language: str
+    """Of the report; a survey that has no words in it is told in its own."""
 
     @cached_property
     def wording(self) -> Wording:

@@ -59,13 +59,7 @@ Made with {programs}. No random number was drawn.
 def files_of(
     basis: Basis, results: Mapping[str, object], figures: Sequence[Figure], page: bytes
 ) -> dict[str, bytes]:
-    """Return the files of a bundle by path, but for their hashes.
-
-    Parameters
-    ----------
-    basis, results, figures, page
-        A report, in the order of its making.
-    """
+    """Return the files of a bundle by path, but for their hashes."""
     published, made_with = basis.published, basis.facts["made_with"]
     files = {
         "README.txt": _README.format(
@@ -107,15 +101,8 @@ def bundle_of(
 def read_bundle(data: bytes) -> tuple[Basis, dict[str, bytes]]:
     """Return what a bundle's report is made from, and the files that were made.
 
-    Parameters
-    ----------
-    data : bytes
-        The ZIP; it may come from anybody, and nothing of it is executed or written anywhere.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no bundle of a report, of a survey that is not consistent, or too large.
+    The ZIP may come from anybody, and nothing of it is executed or written anywhere; one that is no
+    bundle, not consistent or too large is refused.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -18,24 +18,15 @@ from hushpoll_server.survey_reports.files.report import FORMS, Report
 
 @dataclass(frozen=True)
 class Remade:
-    """A report that was made again.
-
-    Parameters
-    ----------
-    report : Report
-        Made from the bundle's manifest and counts alone.
-    same : tuple of str
-        Paths of the bundle's files that were made again, to the last byte.
-    different : tuple of str
-        Those of which this machine makes other bytes, or that the bundle lacks.
-    versions : tuple of str
-        Programs of another version than those that made the bundle, in words.
-    """
+    """A report that was made again, from the bundle's manifest and counts alone."""
 
     report: Report
     same: tuple[str, ...]
+    """Paths of the bundle's files that were made again, to the last byte."""
     different: tuple[str, ...]
+    """Those of which this machine makes other bytes, or that the bundle lacks."""
     versions: tuple[str, ...]
+    """Programs of another version than those that made the bundle, in words."""
 
     def file(self, form: str) -> bytes:
         """Return the report as a file of a form of ``FORMS``; raises as its maker."""
@@ -44,15 +35,7 @@ class Remade:
 
 @contextmanager
 def remade(data: bytes) -> Iterator[Remade]:
-    """Make a bundle's report again, for as long as the block needs it.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no bundle of a report; see ``read_bundle``.
-    hushpoll_server.charts.drawing.NotDrawn
-        If this machine cannot draw a chart.
-    """
+    """Make a bundle's report again, for as long as the block needs it; raises as `read_bundle`."""
     basis, files = read_bundle(data)
     drawing = Drawing()
     try:

@@ -27,33 +27,16 @@ class NotPrinted(HushpollError):
 
 
 def require_pdf() -> None:
-    """Refuse a PDF where WeasyPrint is not installed.
-
-    Raises
-    ------
-    MissingExtra
-        Naming the extra ``pdf``.
-    """
+    """Refuse a PDF where WeasyPrint, the extra ``pdf``, is not installed."""
     if importlib.util.find_spec("weasyprint") is None:
         raise MissingExtra("pdf", _FEATURE)
 
 
 def pdf_of(html: str, *, seconds: float = LONGEST_SECONDS) -> bytes:
-    """Return a page that loads nothing as PDF.
+    """Return a page as PDF; whatever it refers to outside of itself is not fetched.
 
-    Parameters
-    ----------
-    html : str
-        The page; whatever it refers to outside of itself is not fetched.
-    seconds : float
-        Until the process is ended, above 0.
-
-    Raises
-    ------
-    MissingExtra
-        Without WeasyPrint, or without the system's library Pango.
-    NotPrinted
-        It takes too long, or too much memory, or others are being laid out.
+    Raises `MissingExtra` without WeasyPrint or the library Pango, and `NotPrinted` where it takes
+    longer than `seconds` or too much memory, or others are being laid out.
     """
     require_pdf()
     if not _PLACES.acquire(timeout=WAIT_SECONDS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from hushpoll_server.survey_reports.content.results import results_of
+from hushpoll_server.survey_reports.content.report_results import results_of
 from hushpoll_server.survey_reports.files.bundle import bundle_of
 from hushpoll_server.survey_reports.files.pdf import LONGEST_SECONDS, pdf_of
 from hushpoll_server.survey_reports.markup.figures import Draw, Figure, figures_of
@@ -18,15 +18,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 
 @dataclass(frozen=True)
 class Report:
-    """A report of one survey version, a function of its basis.
-
-    Parameters
-    ----------
-    basis : Basis
-        What it is made from.
-    draw : callable
-        Draws a chart; see `figures_of`.
-    """
+    """A report of one survey version, a function of its basis and of what draws its charts."""
 
     basis: Basis
     draw: Draw

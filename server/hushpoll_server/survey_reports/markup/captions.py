@@ -33,19 +33,7 @@ def foot_of(
     interval: bool = True,
     title: str | None = None,
 ) -> tuple[str, ...]:
-    """Return the sentences at the foot of a picture that stands alone.
-
-    Parameters
-    ----------
-    n : int
-        Reports that the picture is of.
-    confidence : float
-        Of its intervals, in (0, 1).
-    interval : bool
-        Whether it has any.
-    title : str, optional
-        What the survey is called, by default in its own language.
-    """
+    """Return the sentences at the foot of a picture, of `n` reports, that stands alone."""
     read = how_to_read_bands(confidence, interval=interval)
     if published.perturbed:
         read = f"{read} {say(RANDOMISED)}"

@@ -50,23 +50,14 @@ _TAG: Final = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a report; its pictures are drawn where they are needed.
-
-    Parameters
-    ----------
-    key : str
-        Names its files.
-    chart : Chart or None
-        None of an audit all of whose metrics are withheld, and of other results.
-    table : ResultTable
-        All the data behind it.
-    draw : callable
-        Draws a chart.
-    """
+    """One chart of a report; its pictures are drawn where they are needed."""
 
     key: str
+    """Names its files."""
     chart: Chart | None
+    """None of an audit all of whose metrics are withheld, and of other results."""
     table: ResultTable
+    """All the data behind it."""
     draw: Draw
 
     @cached_property
@@ -95,16 +86,9 @@ class Figure:
 
 
 def figures_of(basis: Basis, results: Mapping[str, object], draw: Draw) -> list[Figure]:
-    """Return the figures of a report.
+    """Return the figures of a report, whose pictures raise what `draw` does.
 
     They are of questions, cross-tables, audits, regressions, other results, groups and versions.
-
-    Parameters
-    ----------
-    basis, results
-        What the report is made from, and its numbers.
-    draw : callable
-        Draws a chart; where it raises, so does what asks a figure for its picture.
     """
     with speaking(basis.choices.language):
         return [
@@ -184,13 +168,7 @@ def _charts(
 
 
 def audit_chart(audit: AuditDocument) -> Chart | None:
-    """Return the chart of an audit's metrics, ratios apart from differences; None without any.
-
-    Parameters
-    ----------
-    audit : mapping
-        As the API gives it, of two groups or of several.
-    """
+    """Return the chart of an audit's metrics, ratios apart from differences; None without any."""
     panels: dict[float, list[Metric]] = {}
     found = []
     several = audit.get("groups")

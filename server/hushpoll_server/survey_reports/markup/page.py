@@ -88,22 +88,12 @@ def page_of(
     bundle: str = "",
     languages: Sequence[str] = (),
 ) -> str:
-    """Return a report as HTML.
+    """Return a report as HTML, from its basis, its numbers and its figures.
 
-    Parameters
-    ----------
-    basis, results, figures
-        What it is made from, its numbers and its figures, in this order of making.
-    for_print : bool
-        Whether pictures have the colours of the light theme in place of the style sheet's tokens,
-        which a printer of PDF does not know, and numbers that are too noisy to tell are left out,
-        which paper cannot fold.
-    beside : str, optional
-        Of a page that has the bundle and its files beside it: their relative address.
-    bundle : str
-        Name of the bundle there.
-    languages : sequence of str
-        In which that address has the page, to choose from.
+    For print, pictures have the colours of the light theme in place of the style sheet's tokens,
+    which a printer of PDF does not know, and numbers that are too noisy to tell are left out, which
+    paper cannot fold. A page that has the bundle and its files `beside` it, at this relative
+    address, names them, and the languages to choose from.
     """
     with speaking(basis.choices.language):
         return _page_of(

@@ -47,22 +47,9 @@ def html_of_result(
 ) -> Markup:
     """Return the verdict on a result, its sections' tables, what stands below, and its notes.
 
-    Parameters
-    ----------
-    result : Result
-        Of any query.
-    level : int
-        Of the headings of its sections.
-    key : str
-        With which the ids of its elements begin.
-    for_print : bool
-        Whether rows that are too noisy to tell are left out; otherwise they are folded.
-    tell_cut : bool
-        Whether to say that intervals are cut to what is possible; a report says so once.
-    names : mapping of str to str, optional
-        What attributes and select-alls are called here: by their questions.
-    drawn : bool
-        Whether sections that declare shares or differences are drawn above their tables.
+    The ids of its elements begin with `key`, and its headings have the `level`. Rows that are too
+    noisy to tell are folded, or left out for print. A report says once that intervals are cut.
+    Sections that declare shares or differences are `drawn` above their tables.
     """
     sections = list(shown_sections(result))
     cut = cut_notes(sections, folded=not for_print) if tell_cut else ()
@@ -140,15 +127,7 @@ def _figure(result: Result, section: Section, names: Mapping[str, str], label: s
 
 
 def html_of_bands(panels: Sequence[Bands], label: str) -> Markup:
-    """Return bands as HTML that fills the width of wherever it stands.
-
-    Parameters
-    ----------
-    panels : sequence of Bands
-        Beside each other where there are several.
-    label : str
-        Id of the element that says what they show.
-    """
+    """Return bands as HTML of the full width, told by the element whose id is `label`."""
     module = _template("bands.html").make_module({"panels": panels, "label": label})
     return module.__html__()
 

@@ -52,13 +52,7 @@ _EXPORTED: Final = (
 
 
 def codebook(published: Published, shares: EstimatedShares | None) -> CodebookDocument:
-    """Return the codebook of a survey.
-
-    Parameters
-    ----------
-    shares : EstimatedShares or None
-        Of the last release; None where there is none yet. Questions that it leaves out have none.
-    """
+    """Return the codebook of a survey, with the shares of its last release, if there is any."""
     words = {language: published.wording(language) for language in published.languages or (None,)}
     found = {} if shares is None else {one.name: one for one in shares.attributes}
     questions: list[CodebookQuestion] = []
@@ -195,13 +189,7 @@ def _debiasing(published: Published, attribute: PublishedAttribute) -> str:
 
 
 def codebook_file(document: CodebookDocument, form: str) -> bytes:
-    """Return a codebook as a file.
-
-    Parameters
-    ----------
-    form : str
-        A key of `MEDIA_TYPES`.
-    """
+    """Return a codebook as a file of a form of `MEDIA_TYPES`."""
     makers: Mapping[str, Callable[[CodebookDocument], str]] = {
         "json": lambda one: json.dumps(one, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         "md": _markdown,

@@ -28,13 +28,13 @@ from hushpoll_protocols.odds import posterior_bounds
 from hushpoll_server import survey_reports
 from hushpoll_server.survey_reports.files.pdf import pdf_of
 from hushpoll_server.survey_reports.markup.shown import environment
+from hushpoll_server.survey_reports.sheets.published_designs import PUBLISHED_DESIGNS
 from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.spelling.languages import closest, direction
-from hushpoll_shared.spelling.spelled_numbers import spelled
+from hushpoll_shared.spelling.number_texts import spelled
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.consequences import Label, factor_number, label_of
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.survey.published_designs import PUBLISHED_DESIGNS
 from hushpoll_shared.survey.randomization.blocks import Block
 from hushpoll_shared.survey.wording import Wording
 
@@ -68,26 +68,11 @@ def privacy_sheet(
     kept_days: int | None = None,
     draft: bool = False,
 ) -> bytes:
-    """Return the privacy sheet of a survey as a file.
+    """Return the privacy sheet of a survey, or of a `draft`, as a file of a form of `MEDIA_TYPES`.
 
-    Parameters
-    ----------
-    form : str
-        A key of `MEDIA_TYPES`.
-    language : str, optional
-        Of the sheet, such as ``de``; the survey's own by default, where there are words in it. The
-        survey's texts are in this language, if it has them.
-    kept_days : int, optional
-        Days after the end of the survey within which its records are deleted, in [0, 36500].
-    draft : bool
-        Whether the manifest is not published yet.
-
-    Raises
-    ------
-    InvalidParameter
-        The language has no words here, or the days are out of bounds.
-    MissingExtra, hushpoll_server.survey_reports.files.pdf.NotPrinted
-        Of a PDF; see ``pdf_of``.
+    It is in the `language`, by default the survey's own where there are words in it. `kept_days`,
+    in [0, 36500], are those after the survey's end within which its records are deleted. Refuses
+    other languages and days; a PDF raises as ``pdf_of``.
     """
     page = _html(published, _words(published, language), kept_days=kept_days, draft=draft)
     return pdf_of(page) if form == "pdf" else page.encode()

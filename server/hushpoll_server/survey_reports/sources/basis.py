@@ -30,38 +30,26 @@ Cells = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Basis:
-    """What a report is made from.
-
-    Parameters
-    ----------
-    groups : ClearGroups or None
-        Which of its groups in clear may be seen: counts are of these; None: all of them.
-    choices : Choices
-        What is shown of it.
-    n : int
-        Reports behind the counts, at least 1.
-    support : mapping of str to int64[k]
-        How many records support each category; of the attributes that are shown, or of all where
-        other results are shown.
-    joint : mapping of (str, str) to int64[k1, k2]
-        How many records support two categories; of what is shown. Of questions in draws they are of
-        the records that answer both.
-    facts : mapping
-        JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
-        ``rejected`` reports, ``audits``, ``regressions`` and ``waves`` where they are chosen, and
-        ``made_with``, versions by program.
-    answered : mapping of str to int
-        How many records answer each block of a draw.
-    """
+    """What a report is made from."""
 
     published: Published
     choices: Choices
     n: int
+    """Reports behind the counts, at least 1."""
     support: Mapping[str, Cells]
+    """int64[k] by attribute, of those that are shown, or of all where other results are shown."""
     joint: Mapping[tuple[str, str], JointCounts]
+    """int64[k1, k2] by pair; of questions in draws they are of the records that answer both."""
     facts: Mapping[str, Any]
+    """JSON: ``state``, ``release``, ``released_at``, ``opens``, ``closes``, ``duplicate`` and
+
+    ``rejected`` reports, ``audits``, ``regressions`` and ``waves`` where they are chosen, and
+    ``made_with``, versions by program.
+    """
     groups: ClearGroups | None = None
+    """Which of its groups in clear may be seen: counts are of these; None: all of them."""
     answered: Mapping[str, int] = field(default_factory=dict)
+    """How many records answer each block of a draw."""
 
     @property
     def shown(self) -> Published:
@@ -107,15 +95,7 @@ class Basis:
 
     @classmethod
     def from_dict(cls, published: Published, document: Mapping[str, Any]) -> Basis:
-        """Return the basis that `to_dict` gave of this survey.
-
-        Raises
-        ------
-        InvalidParameter
-            For another format, another survey, or counts that are not this survey's.
-        KeyError, TypeError, ValueError
-            For a document of another form.
-        """
+        """Return the basis that `to_dict` gave of this survey; refuses that of another."""
         if document["format"] != FORMAT:
             raise InvalidParameter(
                 f"format is {show(document['format'])}; this release reads {FORMAT}: use the one "

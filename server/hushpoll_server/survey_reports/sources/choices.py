@@ -33,39 +33,24 @@ _ID: Final = re.compile("[0-9a-f]{32}")
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What a report shows; checked against its survey by `of`.
-
-    Parameters
-    ----------
-    attributes : tuple of str
-        The questions, in the manifest's order.
-    cross_tables : tuple of (str, str)
-        Pairs of different attributes, the rows' first.
-    estimator : str
-        One of `ESTIMATORS`.
-    confidence : float
-        Of the intervals, in [0.01, 0.999999].
-    fairness : bool
-        Whether finished audits are shown.
-    results : tuple of Query
-        What else is shown: each with a section of its own.
-    regressions : tuple of str
-        Ids of the jobs of kept regressions that are shown.
-    language : str
-        Of its words, one of `LANGUAGES`.
-    trend : bool
-        Whether questions are shown beside earlier versions that ask them with the same answers.
-    """
+    """What a report shows; checked against its survey by `of`."""
 
     attributes: tuple[str, ...]
+    """The questions, in the manifest's order."""
     cross_tables: tuple[tuple[str, str], ...] = ()
+    """Pairs of different attributes, the rows' first."""
     estimator: str = UNBIASED
     confidence: float = 0.95
+    """In [0.01, 0.999999]."""
     fairness: bool = True
+    """Whether finished audits are shown."""
     results: tuple[Query[Any], ...] = ()
+    """What else is shown: each with a section of its own."""
     regressions: tuple[str, ...] = ()
+    """Ids of the jobs of kept regressions that are shown."""
     language: str = ENGLISH
     trend: bool = False
+    """Whether questions are shown beside earlier versions with the same answers."""
 
     @classmethod
     def of(
@@ -84,15 +69,11 @@ class Choices:
     ) -> Choices:
         """Return choices that a survey can answer; no attributes stand for all of them.
 
-        Each of `results` is the address of a query; see `Query.address`.
-
-        Raises
-        ------
-        InvalidParameter
-            For an unknown attribute or estimator, a confidence outside its interval, the same
-            attribute twice in a cross-table, more cross-tables, cells, results or regressions
-            than a report has, a result that no report has, or a language without words, or whose
-            words are not of other results and regressions.
+        Each of `results` is the address of a query; see `Query.address`. Refuses an unknown
+        attribute or estimator, a confidence outside its interval, the same attribute twice in a
+        cross-table, more cross-tables, cells, results or regressions than a report has, a result
+        that no report has, and a language without words, or whose words are not of other results
+        and regressions.
         """
         attributes = named_attributes(published, attributes)
         for name in attributes:

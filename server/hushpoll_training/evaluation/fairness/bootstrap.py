@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 
 Statistic = Callable[[GroupCounts], npt.NDArray[np.float64]]
@@ -37,23 +37,12 @@ def resample(counts: GroupCounts, resamples: int, rng: np.random.Generator) -> G
 def bca(
     counts: GroupCounts, resampled: GroupCounts, statistic: Statistic, confidence: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return limits f64[m], nan where the bootstrap has none.
+    """Return limits f64[m] of a statistic of one sample's counts, nan where the bootstrap has none.
 
     A comparison of two groups, one of which does not vary, has limits here that do not cover, and
-    :mod:`hushpoll_training.evaluation.fairness.measured` does not show them. None are given where
-    the statistic is undefined in too many resamples, or does not vary: resampling
-    cannot know what never happened.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-        The counts of one sample.
-    resampled : GroupCounts
-        What :func:`resample` returns.
-    statistic : callable
-        What intervals are wanted of.
-    confidence : float
-        In (0, 1).
+    :mod:`hushpoll_training.evaluation.fairness.estimates` does not show them. None are given where
+    the statistic is undefined in too many resamples, or does not vary: resampling cannot know what
+    never happened.
     """
     from scipy.special import ndtr, ndtri
 

@@ -26,27 +26,18 @@ BY_MANIFEST = "privileged by the manifest"
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Rows in groups that do not overlap.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        The attributes by which the rows are divided.
-    names : tuple of str
-        The name of each group, such as ``gender=Female, race=Black``.
-    group : int64[n]
-        Each row's place in `names`; -1 where a row is in no group.
-    reference : int
-        Place of the group that the others are compared with.
-    reference_is : str
-        In words, why this group is the reference.
-    """
+    """Rows in groups that do not overlap."""
 
     attributes: tuple[str, ...]
+    """By which the rows are divided."""
     names: tuple[str, ...]
+    """Of each group, such as ``gender=Female, race=Black``."""
     group: npt.NDArray[np.int64]
+    """int64[n], each row's place in `names`; -1 where a row is in no group."""
     reference: int
+    """Place of the group that the others are compared with."""
     reference_is: str
+    """In words, why this group is the reference."""
 
 
 def partition_by(
@@ -54,20 +45,10 @@ def partition_by(
 ) -> Partition:
     """Divide rows by one or more columns: each combination that occurs is a group.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence[n]
-        Each row's category, by attribute.
-    reference : str, optional
-        The group with which the others are compared, as ``attribute=category,attribute=category``
-        in any order, each part with quotes or without. The default is the largest group, which
-        gives the most precise comparisons.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no column or no row, if the columns differ in length, if the reference is no
-        group (the message lists the groups), or if there are more than `GROUPS_AT_MOST` groups.
+    The reference, with which the others are compared, is ``attribute=category,attribute=category``
+    in any order, each part with quotes or without. The default is the largest group, which gives
+    the most precise comparisons. Refuses a reference that is no group (the message lists the
+    groups), and more than `GROUPS_AT_MOST` groups.
     """
     arrays = {name: np.asarray(values).astype(str) for name, values in columns.items()}
     if (
@@ -170,13 +151,7 @@ def _parts(text: str, name: str, categories: set[str]) -> Iterator[tuple[str, st
 
 
 def partition_of(published: Published, codes: Codes, attributes: Sequence[str]) -> Partition:
-    """Divide a survey's clear rows by some of its attributes; see :func:`partition_by`.
-
-    Raises
-    ------
-    InvalidParameter
-        Also if a name is no attribute of the survey.
-    """
+    """Divide a survey's clear rows by some of its attributes; see :func:`partition_by`."""
     columns = {
         name: np.array(published.attribute(name).domain)[codes[published.attribute(name).name]]
         for name in attributes

@@ -9,7 +9,7 @@ from typing import Final
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.report import Withheld
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.spelling.intervals import how_to_read
@@ -19,8 +19,12 @@ from hushpoll_training.evaluation.documents import (
     NumberDocument,
     ReportDocument,
 )
-from hushpoll_training.evaluation.fairness.estimates import GroupEstimate, Spread, spreads
-from hushpoll_training.evaluation.fairness.measured import Measured
+from hushpoll_training.evaluation.fairness.estimates import (
+    CountEstimates,
+    GroupEstimate,
+    Spread,
+    spreads,
+)
 from hushpoll_training.evaluation.fairness.partition import Partition
 
 SMALLEST: Final = 30
@@ -69,40 +73,30 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class FairnessReport:
-    """Group fairness of predictions on rows in clear.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        What tells the groups apart.
-    reference, reference_is : str
-        The group that the others are compared with, and why that one.
-    n, outside : int
-        Rows in some group, and in none.
-    confidence, resamples, seed, smallest
-        As given.
-    groups, comparisons : tuple
-        In the order of the partition.
-    spreads : mapping of str to Spread or Withheld
-        Over all groups that are large enough; see
-        :mod:`hushpoll_training.evaluation.fairness.estimates`.
-    too_small : tuple of str
-        Groups of which some rate is withheld.
-    """
+    """Group fairness of predictions on rows in clear."""
 
     attributes: tuple[str, ...]
+    """What tells the groups apart."""
     reference: str
+    """The group that the others are compared with."""
     reference_is: str
+    """Why that one."""
     n: int
+    """Rows in some group."""
     outside: int
+    """Rows in none."""
     confidence: float
     resamples: int
     seed: int
     smallest: int
     groups: tuple[Group, ...]
+    """In the order of the partition."""
     comparisons: tuple[Comparison, ...]
     spreads: Mapping[str, Spread | Withheld]
+    """Over all groups that are large enough; see
+    :mod:`hushpoll_training.evaluation.fairness.estimates`."""
     too_small: tuple[str, ...]
+    """Groups of which some rate is withheld."""
 
     @property
     def intervals(self) -> int:
@@ -142,25 +136,11 @@ def fairness_report(
     seed: int = 0,
     smallest: int = SMALLEST,
 ) -> FairnessReport:
-    """Report group fairness on rows in clear, with two 95 % intervals of each number.
+    """Report group fairness on rows in clear, with two intervals of each number.
 
-    Parameters
-    ----------
-    label, predicted : array[n] of {0, 1}
-        True and predicted class, 1 positive.
-    confidence : float
-        Level of each interval by itself, in (0, 1).
-    resamples : int
-        How many the bootstrap draws; 0 for none, else at least 100.
-    seed : int
-        The bootstrap's seed.
-    smallest : int
-        Rows that a rate must be a share of, at least 1: of fewer it is withheld, and said so.
-
-    Raises
-    ------
-    InvalidParameter
-        For a bad argument.
+    Labels and predictions are [n] of {0, 1}, 1 positive. The confidence, in (0, 1), is the level of
+    each interval by itself. The bootstrap draws no resamples or at least 100. A rate of fewer than
+    `smallest` rows, at least 1, is withheld, and said so.
     """
     if resamples and resamples < 100:
         raise InvalidParameter(
@@ -174,7 +154,7 @@ def fairness_report(
             "no row is in any of the groups, so there is nothing to report; give other groups",
             field="groups",
         )
-    measured = Measured(counts, partition, confidence, resamples, seed, smallest)
+    measured = CountEstimates(counts, partition, confidence, resamples, seed, smallest)
     groups = tuple(
         Group(
             name,

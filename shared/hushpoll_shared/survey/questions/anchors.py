@@ -30,19 +30,9 @@ MOST_NOISE: Final = 2.0
 def choose_anchors(
     attribute: Attribute, number: Number, protocol: str, epsilon: Decimal
 ) -> tuple[int, ...]:
-    """Return the anchors of a number at a protocol and an epsilon.
+    """Return the anchors of a number at a protocol and the epsilon that the question is charged.
 
-    Parameters
-    ----------
-    attribute : Attribute
-        The question; its missing category and that of who is not asked are categories beside the
-        anchors.
-    number : Number
-        Its limits, and what the anchors are for.
-    protocol : str
-        Name of the protocol.
-    epsilon : Decimal
-        What the question is charged.
+    Its missing category and that of who is not asked are categories beside the anchors.
     """
     if number.anchors:
         return number.anchors
@@ -89,14 +79,8 @@ def variance(oracle: FrequencyOracle, scores: Sequence[float], code: int) -> flo
 def variance_at(oracle: FrequencyOracle, anchors: Sequence[float], value: float) -> float:
     """Return the variance of one record's part of the mean, of a respondent with a value.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        Its first categories are the anchors; others have the score 0.
-    anchors : sequence of float
-        Increasing.
-    value : float
-        From the first to the last anchor.
+    The oracle's first categories are the anchors, which increase and hold the value between their
+    ends; others have the score 0.
     """
     scores = [*anchors, *[0.0] * (oracle.k - len(anchors))]
     place = max(i for i in range(len(anchors) - 1) if anchors[i] <= value)

@@ -43,64 +43,40 @@ TEXTS: Final = ("missing", "question", "positive", "section", "scale", "help")
 
 @dataclass(frozen=True)
 class Attribute:
-    """One question: a name, a role and an ordered, finite domain that never comes from data.
-
-    Parameters
-    ----------
-    name : str
-        1 to 64 characters out of ``a-z 0-9 _ -``.
-    role : str
-        ``"sensitive"`` (perturbed), ``"plain"`` (in clear) or ``"target"`` (what is predicted;
-        perturbed if it names a protocol).
-    categories : tuple of str
-        The possible answers in order; the position is the code.
-    missing : str or None
-        Label of one more category, last, for an answer skipped or refused.
-    question : str or None
-        What the respondent is asked.
-    protocol : str or None
-        Name of the protocol, for a perturbed attribute.
-    positive : str or None
-        For a target: the category that counts as 1.
-    section : str or None
-        Heading of the questions that this one stands among, up to 200 characters.
-    scale : str or None
-        How the answers are laid out: ``"ordinal"`` for categories that go from one end to the
-        other, ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list.
-    help : str or None
-        What a respondent reads below the question, up to 1000 characters, with line feeds.
-    ends : (str, str) or None
-        What the first and the last answer of a scale stand for, each up to 200 characters.
-    shuffle : Shuffle or None
-        That a device draws the order in which it shows the answers.
-    ask_if : AskIf or None
-        After which answers to its router a follow-up is asked. It has one more category, the
-        last of all: `NOT_ASKED`.
-    number : Number or None
-        Limits of a question that is answered by a whole number. Its categories are the anchors of
-        what is randomised (of a draft only its limits, where it names none); in clear, all its
-        values.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the attribute, if any of it breaks a rule.
-    """
+    """One question: a name, a role and an ordered, finite domain that never comes from data."""
 
     name: str
+    """1 to 64 characters out of ``a-z 0-9 _ -``."""
     role: str
+    """``"sensitive"`` (perturbed), ``"plain"`` (in clear) or ``"target"`` (what is predicted;
+    perturbed if it names a protocol)."""
     categories: tuple[str, ...]
+    """The possible answers in order; the position is the code."""
     missing: str | None = None
+    """Label of one more category, last, for an answer skipped or refused."""
     question: str | None = None
     protocol: str | None = None
+    """Of a perturbed attribute."""
     positive: str | None = None
+    """For a target: the category that counts as 1."""
     section: str | None = None
+    """Heading of the questions that this one stands among, up to 200 characters."""
     scale: str | None = None
+    """How the answers are laid out: ``"ordinal"`` for categories that go from one end to the other,
+    ``"nps"`` for the scores 0 to 10 of a Net Promoter Score; None for a plain list."""
     ask_if: AskIf | None = None
+    """After which answers to its router a follow-up is asked. It has one more category, the last of
+    all: `NOT_ASKED`."""
     number: Number | None = None
+    """Limits of a question that is answered by a whole number. Its categories are the anchors of
+    what is randomised (of a draft only its limits, where it names none); in clear, all its values.
+    """
     help: str | None = None
+    """What a respondent reads below the question, up to 1000 characters, with line feeds."""
     ends: tuple[str, str] | None = None
+    """What the first and the last answer of a scale stand for, each up to 200 characters."""
     shuffle: Shuffle | None = None
+    """That a device draws the order in which it shows the answers."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -315,19 +291,10 @@ class Attribute:
         return self.role == "sensitive" or (self.role == "target" and self.protocol is not None)
 
     def code(self, answer: object) -> int:
-        """Return the code of an answer, 0..answer_codes-1.
+        """Return the code of an answer, 0..answer_codes-1; a refusal never shows the answer.
 
-        Parameters
-        ----------
-        answer : str, int or None
-            A category; an integer stands for its decimal string; None for the missing category. Of
-            a number, a whole number within its limits.
-
-        Raises
-        ------
-        InvalidParameter
-            If the answer is none of the categories, or absent where there is no missing category.
-            The message names the attribute and its categories or limits, never the answer.
+        An integer stands for its decimal string, None for the missing category; a number is
+        answered by a whole number within its limits.
         """
         if self.number is not None:
             return self._number_code(self.number, answer)
@@ -380,13 +347,7 @@ class Attribute:
         )
 
     def with_values(self) -> Attribute:
-        """Return a number as a question whose categories are its values; others as they are.
-
-        Raises
-        ------
-        InvalidParameter
-            If they are more than a domain may have.
-        """
+        """Return a number as a question whose categories are its values; others as they are."""
         if self.number is None:
             return self
         if self.answer_codes > K_MAX:
@@ -428,26 +389,18 @@ class Attribute:
 
 @dataclass(frozen=True)
 class PublishedAttribute(Attribute):
-    """An attribute of a published survey: a perturbed one has the oracle that devices use.
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle or None
-        The protocol at this attribute's k and epsilon; that of its block, with the block's k and
-        epsilon, for a question that is randomised with others; None for an attribute in clear.
-    block : str or None
-        Name of the block of several questions that it is in, if it is in one.
-    set_sizes : tuple of int or None
-        Where `ask_if` makes combinations of its block impossible, how many of the others have each
-        of its categories; else None.
-    draw : str or None
-        Name of the draw that its block is in, if it is in one: a device answers some of these.
-    """
+    """An attribute of a published survey: a perturbed one has the oracle that devices use."""
 
     oracle: FrequencyOracle | None = None
+    """The protocol at this attribute's k and epsilon; that of its block, with the block's k and
+    epsilon, for a question that is randomised with others; None for an attribute in clear."""
     block: str | None = None
+    """Name of the block of several questions that it is in, if it is in one."""
     set_sizes: tuple[int, ...] | None = None
+    """Where `ask_if` makes combinations of its block impossible, how many of the others have each
+    of its categories; else None."""
     draw: str | None = None
+    """Name of the draw that its block is in, if it is in one: a device answers some of these."""
 
     @property
     def epsilon(self) -> Decimal | None:
@@ -482,13 +435,7 @@ def hex_thresholds(oracle: FrequencyOracle) -> dict[str, str]:
 
 
 def check_protocol(value: object, *, field: str) -> str:
-    """Return `value` if it is the name of a protocol.
-
-    Raises
-    ------
-    InvalidParameter
-        Otherwise.
-    """
+    """Return `value` if it is the name of a protocol."""
     if not isinstance(value, str) or value not in PROTOCOLS:
         raise InvalidParameter(
             f"{field} is {show(value)}; a protocol is one of {', '.join(PROTOCOLS)}", field=field

@@ -29,19 +29,13 @@ _WIDEST_MEAN: Final = 0.25
 
 @dataclass(frozen=True)
 class TooFine:
-    """A question with more answers than so many reports can show.
-
-    Parameters
-    ----------
-    needed : int
-        Reports at which it would tell.
-    message : str
-        The same in words, with what to write in its place.
-    """
+    """A question with more answers than so many reports can show."""
 
     n: int
     needed: int
+    """Reports at which it would tell."""
     message: str
+    """The same in words, with what to write in its place."""
 
 
 def too_fine(attribute: PublishedAttribute, n: int = QUOTED_REPORTS) -> TooFine | None:
@@ -77,13 +71,7 @@ def reports_for_shares(oracle: FrequencyOracle) -> int:
 
 
 def reports_for_mean(oracle: FrequencyOracle, values: int) -> int:
-    """Return the fewest reports at which the mean of so many consecutive numbers is told.
-
-    Parameters
-    ----------
-    values : int
-        Numbers among the answers, at least 2; the scale is from the least to the greatest.
-    """
+    """Return the fewest reports at which the mean of so many consecutive numbers is told."""
     # Scores from -1/2 to 1/2: their squares have the sum of a uniform population times k.
     squares = values * (values + 1) / (12 * (values - 1))
     noise = float(oracle.estimate_variance(Fraction(0))) * squares

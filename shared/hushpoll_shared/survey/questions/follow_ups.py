@@ -28,18 +28,12 @@ Routes = Mapping[str, tuple[str, frozenset[int]]]
 
 @dataclass(frozen=True)
 class AskIf:
-    """When a follow-up is asked.
-
-    Parameters
-    ----------
-    router : str
-        Name of the question that decides.
-    categories : tuple of str
-        Its categories after which the follow-up is asked.
-    """
+    """When a follow-up is asked."""
 
     router: str
+    """Name of the question that decides."""
     categories: tuple[str, ...]
+    """Its categories after which the follow-up is asked."""
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the condition as JSON."""
@@ -47,21 +41,7 @@ class AskIf:
 
 
 def read_ask_if(value: object, *, where: str) -> AskIf | None:
-    """Read the field `ask_if` of a draft or of a published survey.
-
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value; absent (None) the question is no follow-up. An integer stands for
-        its decimal string.
-    where : str
-        Path of the attribute.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, for another form, several routers, or no category.
-    """
+    """Read the field `ask_if` of a survey; an integer stands for its decimal string."""
     if value is None:
         return None
     path = f"{where}.ask_if"
@@ -98,12 +78,9 @@ def read_ask_if(value: object, *, where: str) -> AskIf | None:
 def check_follow_ups(attributes: Sequence[Attribute]) -> None:
     """Refuse follow-ups that cannot be.
 
-    Raises
-    ------
-    InvalidParameter
-        Naming the follow-up: after itself, in a cycle, before its router, after categories that
-        the router does not have, after none or all of them; a target; or one in clear whose router
-        is perturbed, since it would reveal the router's answer.
+    That is one after itself, in a cycle, before its router, after categories that the router does
+    not have, after none or all of them; a target; or one in clear whose router is perturbed, since
+    it would reveal the router's answer.
     """
     declared = {attribute.name: attribute for attribute in attributes}
     places = {attribute.name: place for place, attribute in enumerate(attributes)}
@@ -249,20 +226,7 @@ def code_answer(
 ) -> int:
     """Return the code of an answer, given the codes of the questions before it.
 
-    Parameters
-    ----------
-    answer : str, int or None
-        As for `Attribute.code`; None for a follow-up that is not asked.
-    codes : mapping of str to int
-        Codes of the questions before it.
-    routes : mapping
-        From `routes_of`.
-
-    Raises
-    ------
-    InvalidParameter
-        As `Attribute.code`; also for an answer to a follow-up that is not asked, and for
-        `NOT_ASKED` to one that is. The message never shows an answer.
+    None is the answer to a follow-up that is not asked, and no other is; a refusal never shows one.
     """
     if attribute.ask_if is None:
         return attribute.code(answer)
@@ -298,11 +262,7 @@ def impossible(attribute: Attribute) -> InvalidParameter:
 def routers_of(names: Iterable[str], attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """Return every question on whose answer it depends whether one of these is asked.
 
-    Returns
-    -------
-    tuple of str
-        In manifest order; routers of routers are among them, and the questions themselves are where
-        they are routers of others.
+    They are in manifest order, with routers of routers, and with these where they route others.
     """
     conditions = {attribute.name: attribute.ask_if for attribute in attributes}
     found: set[str] = set()
@@ -317,23 +277,8 @@ def routers_of(names: Iterable[str], attributes: Sequence[Attribute]) -> tuple[s
 def tree_of(names: Sequence[str], attributes: Sequence[Attribute]) -> tuple[int, ...] | None:
     """Return the combinations of answers to the questions of a block that `ask_if` leaves.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The block's questions, the slowest first.
-    attributes : sequence of Attribute
-        All of the survey's, follow-ups after their routers.
-
-    Returns
-    -------
-    tuple of int or None
-        Increasing numbers of the combinations in mixed radix over all categories of the questions;
-        None where no combination is impossible.
-
-    Raises
-    ------
-    InvalidParameter
-        If they are more than a domain may have.
+    They are increasing numbers in mixed radix over all categories, the first question the slowest;
+    None where no combination is impossible. Refuses more than a domain may have.
     """
     by_name = {attribute.name: attribute for attribute in attributes}
     if all(by_name[name].ask_if is None for name in names):

@@ -2,7 +2,7 @@
 
 A matrix changes what respondents and readers see, and nothing of what is randomised: its rows, the
 items, are attributes like others, alone or in blocks. A draft has one attribute with `items`
-(:mod:`hushpoll_shared.drafts.matrices`). What is published are the items as attributes, and an
+(:mod:`hushpoll_shared.drafts.attributes`). What is published are the items as attributes, and an
 entry of `matrices` that says which of them stand together, and what is asked of all.
 """
 
@@ -42,25 +42,16 @@ _LIST: Final = NamedList(
 
 @dataclass(frozen=True)
 class Matrix:
-    """Which attributes of a survey are the items of one matrix.
-
-    Parameters
-    ----------
-    name : str
-        The matrix's; no attribute and no other matrix has it, and a block of that name has exactly
-        its items.
-    attributes : tuple of str
-        Its items in order, two or more that stand next to each other.
-    question : str or None
-        What is asked of all items; None where it is asked by its name.
-    shuffle : Shuffle or None
-        Whether a device draws the order in which it shows the items.
-    """
+    """Which attributes of a survey are the items of one matrix."""
 
     name: str
+    """No attribute and no other matrix has it, and a block of that name has exactly its items."""
     attributes: tuple[str, ...]
+    """Its items in order, two or more that stand next to each other."""
     question: str | None = None
+    """What is asked of all items; None where it is asked by its name."""
     shuffle: Shuffle | None = None
+    """Whether a device draws the order in which it shows the items."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
@@ -73,13 +64,7 @@ class Matrix:
 
 
 def read_matrices(value: object) -> tuple[Matrix, ...]:
-    """Read the list `matrices` of a published survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Read the list `matrices` of a published survey."""
     return tuple(
         _matrix(entry, items, where)
         for where, entry, items in _LIST.entries(value, known=KEYS, needed=NEEDED, filled=True)
@@ -104,23 +89,8 @@ def check_matrices(
 ) -> None:
     """Refuse matrices whose items are not questions with one scale that stand together.
 
-    Parameters
-    ----------
-    matrices : sequence of Matrix
-        All of the survey's.
-    attributes : sequence of Attribute
-        All of the survey's.
-    selects : sequence of Selection
-        Its select-alls, whose options are no items.
-    blocks : mapping of str to sequence of str
-        The questions of every block of several, by its name.
-    draws : sequence of str
-        Names of its draws.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the matrix or the item.
+    An option of a select-all is no item; `blocks` has the questions of every block of several,
+    `draws` the names of draws.
     """
     taken = {
         **dict.fromkeys(draws, "a draw"),

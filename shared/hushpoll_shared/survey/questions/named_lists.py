@@ -17,30 +17,19 @@ from hushpoll_shared.spelling.text import check_name, is_name, show
 
 @dataclass(frozen=True)
 class NamedList:
-    """A field whose value is such a list.
-
-    Parameters
-    ----------
-    field : str
-        The manifest's field.
-    list_words : str
-        What the list is, as a refusal says it.
-    remedy : str
-        What to do where it is none.
-    entry_words : str
-        What an entry is.
-    member : str
-        The entry's field that names what belongs to it.
-    member_words : str
-        What these names are.
-    """
+    """A field whose value is such a list."""
 
     field: str
     list_words: str
+    """What the list is, as a refusal says it."""
     remedy: str
+    """What to do where it is none."""
     entry_words: str
+    """What an entry is."""
     member: str
+    """The entry's field that names what belongs to it."""
     member_words: str
+    """What these names are."""
 
     def entries(
         self,
@@ -50,21 +39,10 @@ class NamedList:
         needed: Sequence[str],
         filled: bool,
     ) -> Iterator[tuple[str, Mapping[str, Any], tuple[str, ...]]]:
-        """Yield the path of each entry, the entry, and what belongs to it.
+        """Yield the path of each entry, the entry, and what belongs to it; None is an empty list.
 
-        Parameters
-        ----------
-        value : object
-            The JSON or YAML value; absent (None) it is a list without entries.
-        known, needed : sequence of str
-            Fields that an entry may have, and those that it has.
-        filled : bool
-            Whether a list that is there has an entry.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming the field: no list, no mapping, an unknown field or one that lacks, no name.
+        Refuses an entry with other fields than `known` or without one that is `needed`, and if
+        `filled` a list without entries.
         """
         if value is None:
             return
@@ -86,13 +64,7 @@ class NamedList:
             yield where, entry, self.members(entry[self.member], f"{where}.{self.member}")
 
     def members(self, value: object, path: str) -> tuple[str, ...]:
-        """Return a list of names of what belongs to an entry.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming the path.
-        """
+        """Return a list of names of what belongs to an entry."""
         if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
             raise InvalidParameter(
                 f"{path} is {show(value)}; it is a list of {self.member_words}", field=path

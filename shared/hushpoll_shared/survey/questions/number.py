@@ -34,25 +34,18 @@ DRAFT_KEYS: Final = (*KEYS, "anchors", "for")
 
 @dataclass(frozen=True)
 class Number:
-    """The limits of a question that is answered by a whole number.
-
-    Parameters
-    ----------
-    low, high : int
-        Least and greatest answer, both included, in [-10^12, 10^12].
-    unit : str or None
-        What is counted, up to 40 characters.
-    anchors : tuple of int
-        The anchors that a draft's author wants; else they are chosen when it is published.
-    aim : str
-        What a draft's anchors are chosen for: ``mean`` or ``quantiles``.
-    """
+    """The limits of a question that is answered by a whole number."""
 
     low: int
+    """Least answer, included, in [-10^12, 10^12]."""
     high: int
+    """Greatest answer, included, in [-10^12, 10^12]."""
     unit: str | None = None
+    """What is counted, up to 40 characters."""
     anchors: tuple[int, ...] = ()
+    """Those that a draft's author wants; else they are chosen when it is published."""
     aim: str = MEAN
+    """What a draft's anchors are chosen for: ``mean`` or ``quantiles``."""
 
     @property
     def values(self) -> int:
@@ -75,13 +68,7 @@ class Number:
         return Number(self.low, self.high, self.unit)
 
     def check(self, where: str, categories: Sequence[str], *, clear: bool) -> None:
-        """Refuse limits that cannot be, and categories that are not anchors of them.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming the field; `where` is the path of the attribute.
-        """
+        """Refuse limits that cannot be, and categories that are not anchors of them."""
         _check_limits(self, f"{where}.number")
         if self.unit is not None:
             check_text(self.unit, field=f"{where}.number.unit", longest=UNIT_LENGTH)
@@ -123,14 +110,8 @@ class Number:
 def draw_anchor(anchors: Sequence[int], value: int, bits: Bits) -> int:
     """Return the place of the anchor that stands for a value, which is the value on average.
 
-    Parameters
-    ----------
-    anchors : sequence of int
-        Increasing, two or more.
-    value : int
-        From the first to the last anchor.
-    bits : Bits
-        One word is taken, and one more where it is 2^64 mod gap from the end.
+    The anchors increase, and the value is between their ends. One word is taken, and one more where
+    it is 2^64 mod gap from the end.
     """
     place, part, gap = place_of(anchors, value)
     word = bits.word()
@@ -146,13 +127,7 @@ def place_of(anchors: Sequence[int], value: int) -> tuple[int, int, int]:
 
 
 def read_number(value: object, *, where: str, published: bool) -> Number | None:
-    """Read the field `number` of a draft or of a published survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, for another form.
-    """
+    """Read the field `number` of a draft or of a published survey."""
     if value is None:
         return None
     path = f"{where}.number"
@@ -192,13 +167,7 @@ def read_number(value: object, *, where: str, published: bool) -> Number | None:
 
 
 def draft_categories(number: Number, where: str, *, clear: bool, missing: bool) -> tuple[str, ...]:
-    """Return the categories of a number in a draft: all values, or the anchors as far as known.
-
-    Raises
-    ------
-    InvalidParameter
-        If a number in clear has more values than a domain may have, or names anchors.
-    """
+    """Return the categories of a number in a draft: all values, or the anchors as far as known."""
     path = f"{where}.number"
     if not clear:
         return tuple(map(str, number.anchors or (number.low, number.high)))

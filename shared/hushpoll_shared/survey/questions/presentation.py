@@ -24,29 +24,18 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Shuffle:
-    """That a device shows the answers in an order that it draws.
-
-    Parameters
-    ----------
-    last : int
-        How many of the last categories keep their place, at least 0; a missing category always
-        does.
-    """
+    """That a device shows the answers in an order that it draws."""
 
     last: int = 0
+    """How many of the last categories keep their place, at least 0; a missing category always does.
+    """
 
     def to_dict(self) -> dict[str, int]:
         """Return it as JSON, without what is absent."""
         return {"last": self.last} if self.last else {}
 
     def check(self, where: str, count: int, of: str = "categories") -> None:
-        """Refuse to keep so many of `count` categories or items in place that fewer than two move.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming `where`.
-        """
+        """Refuse to keep so many of `count` categories or items in place that only one moves."""
         if count - self.last < FEWEST_SHUFFLED:
             raise InvalidParameter(
                 f"{where}.last is {self.last}, and the question has {count} {of}; at "
@@ -57,23 +46,12 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Logo:
-    """An image that a server keeps, and what is read where it is not seen.
-
-    Parameters
-    ----------
-    image : str
-        SHA-256 of the image's bytes, 64 lower-case hexadecimal digits.
-    alt : str
-        Up to 200 characters.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, if any of it breaks a rule.
-    """
+    """An image that a server keeps, and what is read where it is not seen."""
 
     image: str
+    """SHA-256 of the image's bytes, 64 lower-case hexadecimal digits."""
     alt: str
+    """Up to 200 characters."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.image, str) or _DIGEST.fullmatch(self.image) is None:
@@ -91,13 +69,7 @@ class Logo:
 
 
 def read_ends(value: object, *, where: str) -> tuple[str, str] | None:
-    """Read the texts at the two ends of a scale; `check_ends_of_scale` checks them.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is no list of two.
-    """
+    """Read the texts at the two ends of a scale; `check_ends_of_scale` checks them."""
     if value is None:
         return None
     if not isinstance(value, list | tuple) or len(value) != 2:
@@ -110,13 +82,7 @@ def read_ends(value: object, *, where: str) -> tuple[str, str] | None:
 
 
 def check_ends_of_scale(ends: tuple[str, str], *, where: str) -> None:
-    """Refuse ends that are no texts, or that are the same.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the text.
-    """
+    """Refuse ends that are no texts, or that are the same."""
     for place, end in enumerate(ends):
         check_text(end, field=f"{where}.ends[{place}]", longest=CATEGORY_LENGTH)
     if ends[0] == ends[1]:
@@ -127,13 +93,7 @@ def check_ends_of_scale(ends: tuple[str, str], *, where: str) -> None:
 
 
 def read_shuffle(value: object, *, where: str) -> Shuffle | None:
-    """Read whether answers are shuffled.
-
-    Raises
-    ------
-    InvalidParameter
-        For another form.
-    """
+    """Read whether answers are shuffled."""
     if value is None:
         return None
     path = f"{where}.shuffle"
@@ -155,13 +115,7 @@ def read_shuffle(value: object, *, where: str) -> Shuffle | None:
 
 
 def read_logo(value: object) -> Logo | None:
-    """Read the logo of a survey.
-
-    Raises
-    ------
-    InvalidParameter
-        For another form, such as an address in place of an image that the server keeps.
-    """
+    """Read the logo of a survey; refuses an address in place of an image that the server keeps."""
     if value is None:
         return None
     if not isinstance(value, Mapping):

@@ -13,19 +13,14 @@ from hushpoll_shared.survey.questions.attributes import Attribute
 
 @dataclass(frozen=True)
 class Protected:
-    """The attribute whose groups a fairness report compares.
-
-    Parameters
-    ----------
-    attribute : str
-        Name of a declared attribute other than the target.
-    privileged, unprivileged : tuple of str
-        Categories of the two groups; disjoint, neither empty.
-    """
+    """The attribute whose groups a fairness report compares."""
 
     attribute: str
+    """A declared attribute other than the target."""
     privileged: tuple[str, ...]
+    """Categories of one group, at least one."""
     unprivileged: tuple[str, ...]
+    """Categories of the other, at least one and none of the first."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the groups as JSON."""
@@ -36,14 +31,7 @@ class Protected:
         }
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Refuse groups that do not fit the survey's attributes.
-
-        Raises
-        ------
-        InvalidParameter
-            If the attribute is not declared or is the target, or a group is empty, repeats a
-            category, names an unknown one, or shares one with the other group.
-        """
+        """Refuse groups that do not fit the survey's attributes."""
         named = {declared.name: declared for declared in attributes}
         attribute = named.get(self.attribute)
         if attribute is None:
@@ -92,13 +80,7 @@ class Protected:
 
 
 def read_protected(value: object, *, canonical: bool = False) -> Protected | None:
-    """Read the protected groups; a single category may stand for a list of one unless `canonical`.
-
-    Raises
-    ------
-    InvalidParameter
-        If `value` is neither None nor such a mapping.
-    """
+    """Read the protected groups; unless `canonical`, one category may stand for a list of it."""
     if value is None:
         return None
     if not isinstance(value, Mapping):

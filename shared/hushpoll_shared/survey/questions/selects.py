@@ -9,7 +9,7 @@ share the question's part of epsilon evenly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -23,6 +23,7 @@ from hushpoll_shared.spelling.text import (
     QUESTION_LENGTH,
     check_name,
     check_text,
+    normalized,
     number_of_entries,
     show,
 )
@@ -84,19 +85,14 @@ def subsets(options: int, at_least: int, at_most: int) -> int:
 
 @dataclass(frozen=True)
 class SelectAll(Attribute):
-    """A select-all as a draft has it: the categories are its options.
-
-    Parameters
-    ----------
-    at_least, at_most : int or None
-        Fewest and most options that a respondent may name; absent they are 0 and all.
-    want : str
-        ``"shares"`` of the options, or ``"pairs"`` of them as well.
-    """
+    """A select-all as a draft has it: the categories are its options."""
 
     at_least: int | None = None
+    """Fewest options that a respondent may name; absent it is 0."""
     at_most: int | None = None
+    """Most of them; absent all."""
     want: str = SHARES
+    """``"shares"`` of the options, or ``"pairs"`` of them as well."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="attributes[].name")
@@ -231,32 +227,23 @@ class SelectAll(Attribute):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which attributes of a published survey are one select-all question.
-
-    Parameters
-    ----------
-    name : str
-        The question's; no attribute has it, and a block of that name has exactly its options.
-    attributes : tuple of str
-        Its options in order, each with the categories `OPTION`, named after the question and the
-        option's place from 1. The question of each is the option's text.
-    at_least, at_most : int
-        How many of them a respondent may name.
-    question : str or None
-        What is asked; None where it is asked by its name.
-    help : str or None
-        What a respondent reads below it.
-    shuffle : Shuffle or None
-        That a device draws the order of the options.
-    """
+    """Which attributes of a published survey are one select-all question."""
 
     name: str
+    """No attribute has it, and a block of that name has exactly its options."""
     attributes: tuple[str, ...]
+    """Its options in order, each with the categories `OPTION`, named after the question and the
+    option's place from 1. The question of each is the option's text."""
     at_least: int
+    """Fewest of them that a respondent may name."""
     at_most: int
+    """Most of them."""
     question: str | None = None
+    """What is asked; None where it is asked by its name."""
     help: str | None = None
+    """What a respondent reads below it."""
     shuffle: Shuffle | None = None
+    """That a device draws the order of the options."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the entry as JSON, without what is absent."""
@@ -275,10 +262,7 @@ class Selection:
         return document
 
     def numbers(self) -> tuple[int, ...] | None:
-        """Return the subsets within the limits as numbers in mixed radix, increasing.
-
-        None where the limits leave all.
-        """
+        """Return the subsets within limits as increasing numbers in mixed radix; None: all."""
         m = len(self.attributes)
         if self.at_least == 0 and self.at_most == m:
             return None
@@ -292,13 +276,7 @@ class Selection:
         )
 
     def check_count(self, count: int) -> None:
-        """Refuse to send more or fewer options than the limits say.
-
-        Raises
-        ------
-        InvalidParameter
-            Naming the question and its limits; how many were named is not shown.
-        """
+        """Refuse to send more or fewer options than the limits say; how many is not shown."""
         if not self.at_least <= count <= self.at_most:
             raise InvalidParameter(
                 f"the answer to {self.name} does not have {self.limits()} of its "
@@ -318,13 +296,7 @@ class Selection:
 
 
 def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
-    """Refuse limits that contradict each other, or that leave one answer.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Refuse limits that contradict each other, or that leave one answer."""
     if at_least > at_most:
         raise InvalidParameter(
             f"{where}.at_least is {at_least}, more than at_most, {at_most}; nobody could answer: "
@@ -340,13 +312,7 @@ def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
 
 
 def read_selects(value: object) -> tuple[Selection, ...]:
-    """Read the list `selects` of a published survey.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field, for another form or limits that cannot be.
-    """
+    """Read the list `selects` of a published survey."""
     return tuple(
         _selection(entry, options, where)
         for where, entry, options in _LIST.entries(value, known=KEYS, needed=_NEEDED, filled=True)
@@ -375,3 +341,64 @@ def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -
         help=value.get("help"),
         shuffle=shuffle,
     )
+
+
+def spread_answers(
+    answers: Mapping[str, Any], selects: Sequence[Selection], texts: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return answers with those to select-alls as answers to their options.
+
+    The answer to a select-all is a list of the `texts` of options; else each option has one of
+    `OPTION`, as in a file of records. A refusal names the question, never an answer.
+    """
+    spread = dict(answers)
+    for select in selects:
+        if select.name not in answers:
+            if not any(name in answers for name in select.attributes):
+                raise InvalidParameter(
+                    f"{select.name} has no answer; give a list of its options, "
+                    + (
+                        "which is empty where none applies"
+                        if select.at_least == 0
+                        else f"{select.limits()} of them"
+                    ),
+                    field=select.name,
+                )
+            continue
+        if any(name in answers for name in select.attributes):
+            raise InvalidParameter(
+                f"the answers have {select.name} and some of its options; give the list of options "
+                f"for {select.name} alone",
+                field=select.name,
+            )
+        del spread[select.name]
+        chosen = _selection_in(answers[select.name], select, texts)
+        spread |= {name: OPTION[name in chosen] for name in select.attributes}
+    return spread
+
+
+def _selection_in(value: object, select: Selection, texts: Mapping[str, str | None]) -> set[str]:
+    if isinstance(value, str | Mapping) or not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidParameter(
+            f"the answer to {select.name} (of type {type(value).__name__}) is no list; give a list "
+            f"of its options, such as [{show(texts[select.attributes[0]])}]",
+            field=select.name,
+        )
+    names = {texts[name]: name for name in select.attributes}
+    chosen: set[str] = set()
+    for one in value:
+        text = str(one) if type(one) is int else one
+        name = names.get(text) if isinstance(text, str) else None
+        if name is None and isinstance(text, str):
+            name = names.get(str(normalized(text)))
+        if name is None or name in chosen:
+            shown = ", ".join(show(texts[other]) for other in select.attributes[:12])
+            fault = "is none of its options" if name is None else "is there twice"
+            raise InvalidParameter(
+                f"the answer to {select.name} has an entry that {fault}; its options are {shown}"
+                + (", ..." if len(select.attributes) > 12 else "")
+                + ": name each at most once",
+                field=select.name,
+            )
+        chosen.add(name)
+    return chosen

@@ -51,24 +51,16 @@ _LIST: Final = NamedList(
 
 @dataclass(frozen=True)
 class Together:
-    """The declaration of a block of several questions.
-
-    Parameters
-    ----------
-    name : str
-        1 to 64 characters out of ``a-z 0-9 _ -``.
-    attributes : tuple of str
-        Its questions, at least two, the slowest first.
-    protocol : str or None
-        Protocol of the block; in a draft it may be that which its questions name, or the survey's.
-    select : Selection or None
-        The select-all whose options its questions are; its entry in `selects` says so.
-    """
+    """The declaration of a block of several questions."""
 
     name: str
+    """1 to 64 characters out of ``a-z 0-9 _ -``."""
     attributes: tuple[str, ...]
+    """Its questions, at least two, the slowest first."""
     protocol: str | None = None
+    """Of the block; in a draft it may be that which its questions name, or the survey's."""
     select: Selection | None = None
+    """The select-all whose options its questions are; its entry in `selects` says so."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="together[].name")
@@ -85,28 +77,19 @@ class Together:
 
 @dataclass(frozen=True)
 class Block:
-    """The questions whose answers are one value, randomised by one oracle.
-
-    Parameters
-    ----------
-    name : str
-        The block's; of a question alone that of the question.
-    questions : tuple of PublishedAttribute
-        One or more, the slowest first.
-    oracle : FrequencyOracle
-        The protocol at the block's domain and epsilon.
-    tree : tuple of int or None
-        Where `ask_if`, or the limits of a select-all, make combinations impossible, the numbers of
-        the others in mixed radix, increasing; else None.
-    select : Selection or None
-        The select-all whose options its questions are.
-    """
+    """The questions whose answers are one value, randomised by one oracle."""
 
     name: str
+    """Of a question alone that of the question."""
     questions: tuple[PublishedAttribute, ...]
+    """One or more, the slowest first."""
     oracle: FrequencyOracle
+    """The protocol at the block's domain and epsilon."""
     tree: tuple[int, ...] | None = None
+    """Where `ask_if`, or the limits of a select-all, make combinations impossible, the numbers of
+    the others in mixed radix, increasing; else None."""
     select: Selection | None = None
+    """The select-all whose options its questions are."""
 
     @property
     def k(self) -> int:
@@ -130,13 +113,7 @@ class Block:
         return len(self.questions) == 1
 
     def place(self, name: str) -> int:
-        """Return where a question of the block stands in it.
-
-        Raises
-        ------
-        InvalidParameter
-            If it is not one of the block's questions.
-        """
+        """Return where a question of the block stands in it; refuses another question."""
         for place, question in enumerate(self.questions):
             if question.name == name:
                 return place
@@ -149,10 +126,7 @@ class Block:
     def join(self, codes: Sequence[int]) -> int:
         """Return the combination, 0..k-1, of one code for each question in order.
 
-        Raises
-        ------
-        InvalidParameter
-            If `ask_if` makes it impossible; the codes are not shown.
+        Refuses one that `ask_if` makes impossible, without showing the codes.
         """
         number = sum(code * stride for code, stride in zip(codes, self.strides, strict=True))
         if self.tree is None:
@@ -176,17 +150,9 @@ class Block:
         )
 
     def codes_of(self, name: str) -> array[int]:
-        """Return the code of one question in every combination.
+        """Return the code of one question in every combination, uint16[k].
 
-        Returns
-        -------
-        array of unsigned 16-bit integers, length k
-            It has the buffer protocol: ``numpy.frombuffer(codes, numpy.uint16)`` copies nothing.
-
-        Raises
-        ------
-        InvalidParameter
-            If it is not one of the block's questions.
+        It has the buffer protocol: ``numpy.frombuffer(codes, numpy.uint16)`` copies nothing.
         """
         place = self.place(name)
         size, stride = self.sizes[place], self.strides[place]
@@ -201,17 +167,7 @@ class Block:
 def read_together(value: object, *, published: bool) -> tuple[Together, ...]:
     """Read the list `together` of a draft or of a published survey.
 
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value; absent (None) it is no block.
-    published : bool
-        Whether each entry has its protocol, and the claims that a device recomputes.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
+    A published entry has its protocol, and the claims that a device recomputes.
     """
     known, needed = ((*KEYS, *CLAIMS),) * 2 if published else (KEYS, KEYS[:2])
     entries = _LIST.entries(value, known=known, needed=needed, filled=published)
@@ -224,11 +180,8 @@ def read_together(value: object, *, published: bool) -> tuple[Together, ...]:
 def check_together(together: Sequence[Together], attributes: Sequence[Attribute]) -> None:
     """Refuse blocks that cannot be.
 
-    Raises
-    ------
-    InvalidParameter
-        A block of fewer than two questions, of a question that does not exist, is in another block
-        or leaves in clear, of too many combinations, or with a name that is taken.
+    That is a block of fewer than two questions, of a question that does not exist, is in another
+    block or leaves in clear, of too many combinations, or with a name that is taken.
     """
     declared = {attribute.name: attribute for attribute in attributes}
     owners: dict[str, str] = {}
@@ -301,13 +254,7 @@ def _check_member(
 
 
 def common_protocol(block: str, own: str | None, questions: Sequence[Attribute]) -> str | None:
-    """Return the protocol that a block or its questions name; None if none does.
-
-    Raises
-    ------
-    InvalidParameter
-        If a question names one beside its block's, or another than a question of the same block.
-    """
+    """Return the protocol that a block or its questions name; None if none does, refuses two."""
     named = own
     for question in questions:
         if question.protocol is None:
@@ -330,13 +277,7 @@ def common_protocol(block: str, own: str | None, questions: Sequence[Attribute])
 
 
 def domain_size(block: Together, attributes: Sequence[Attribute]) -> int:
-    """Return the number of combinations of answers to the questions of a block.
-
-    Raises
-    ------
-    InvalidParameter
-        If they are more than a block may have.
-    """
+    """Return the number of combinations of answers to a block; refuses more than it may have."""
     declared = {attribute.name: attribute for attribute in attributes}
     sizes = [declared[name].k for name in block.attributes]
     if block.select is not None:
@@ -378,21 +319,7 @@ def domain_sizes(attributes: Sequence[Attribute], together: Sequence[Together]) 
 def check_split(
     split: Split, together: Sequence[Together], selects: Sequence[Selection] = ()
 ) -> None:
-    """Refuse a split that does not divide a budget over blocks.
-
-    Parameters
-    ----------
-    together : sequence of Together
-        The blocks of several.
-    selects : sequence of Selection
-        The select-alls.
-
-    Raises
-    ------
-    InvalidParameter
-        k-based with a block of several questions or a select-all, or a weight of a question in a
-        block.
-    """
+    """Refuse a split over blocks or select-alls that is k-based, or has a weight in a block."""
     if selects and split.kind == "k-based":
         raise InvalidParameter(
             f"split is k-based, and {selects[0].name} is a select-all; k-based is a rule for "
@@ -428,17 +355,7 @@ def with_oracles(
     together: Sequence[Together],
     oracles: Mapping[str, FrequencyOracle],
 ) -> tuple[PublishedAttribute, ...]:
-    """Return the attributes with what the questions of a block of several have from their block.
-
-    Parameters
-    ----------
-    attributes : sequence of PublishedAttribute
-        All of the survey's; those in a block of several name it.
-    together : sequence of Together
-        The blocks of several.
-    oracles : mapping of str to FrequencyOracle
-        The oracle of each of these blocks, by name.
-    """
+    """Return the attributes with what the questions of a block of several have from their block."""
     sizes: dict[str, tuple[int, ...]] = {}
     for declared in together:
         tree = _tree(declared, attributes)
@@ -466,10 +383,7 @@ def blocks_of(
 ) -> tuple[Block, ...]:
     """Return every block of a published survey in the order of the record, those of one included.
 
-    Raises
-    ------
-    InvalidParameter
-        If the questions of a block do not have one oracle of the block's domain.
+    Refuses a block whose questions do not have one oracle of its domain.
     """
     by_name = {attribute.name: attribute for attribute in attributes}
     several = {block.name: block for block in together}

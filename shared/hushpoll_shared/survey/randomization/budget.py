@@ -28,35 +28,19 @@ _UNIT: Final = 10**PLACES
 
 @dataclass(frozen=True)
 class Split:
-    """A rule that gives each perturbed attribute its share.
-
-    Parameters
-    ----------
-    kind : str
-        ``"uniform"``, ``"k-based"`` or ``"weights"``; in a draft also ``"optimal"``.
-    weights : tuple of (str, Decimal)
-        For ``"weights"`` only: each perturbed attribute with its weight, in (0, 1000000].
-    """
+    """A rule that gives each perturbed attribute its share."""
 
     kind: str
+    """``"uniform"``, ``"k-based"`` or ``"weights"``; in a draft also ``"optimal"``."""
     weights: tuple[tuple[str, Decimal], ...] = ()
+    """For ``"weights"`` only: each perturbed attribute with its weight, in (0, 1000000]."""
 
     @classmethod
     def parse(cls, value: object, *, canonical: bool = False) -> Split:
         """Read ``"uniform"``, ``"k-based"``, ``"optimal"`` or ``{"weights": {attribute: number}}``.
 
-        Parameters
-        ----------
-        value : object
-            The JSON or YAML value, or a Split, which is returned.
-        canonical : bool
-            Whether it is a published one: each weight is a decimal string in its one spelling, and
-            `optimal` has become weights.
-
-        Raises
-        ------
-        InvalidParameter
-            If it is none of these, or a weight is outside its interval.
+        Of a `canonical`, published one each weight is a decimal string in its one spelling, and
+        `optimal` has become weights.
         """
         if isinstance(value, Split):
             return value
@@ -85,18 +69,10 @@ class Split:
         return {"weights": {name: format_epsilon(weight) for name, weight in self.weights}}
 
     def shares(self, sizes: Mapping[str, int]) -> dict[str, Fraction]:
-        """Return each attribute's share of the total, exactly; the shares sum to 1.
+        """Return each attribute's share of the total, exactly, by its domain size; they sum to 1.
 
-        Parameters
-        ----------
-        sizes : mapping of str to int
-            Domain size k of every perturbed attribute.
-
-        Raises
-        ------
-        InvalidParameter
-            If the weights do not name exactly these attributes, or for `optimal`, which needs to
-            know their protocols.
+        Refuses weights that do not name exactly these attributes, and `optimal`, which needs to
+        know their protocols.
         """
         if self.kind == OPTIMAL:
             raise InvalidParameter(
@@ -140,31 +116,11 @@ def split_budget(
     apart: Mapping[str, Sequence[str]] | None = None,
     draws: Collection[str] = (),
 ) -> dict[str, Decimal]:
-    """Divide `epsilon` among the blocks.
+    """Divide `epsilon`, in [1e-6, 64], among the blocks by their domain sizes.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        The survey's total, in [1e-6, 64].
-    sizes : mapping of str to int
-        Domain size k of every block; a perturbed attribute alone is one.
-    several : collection of str
-        Names of the blocks of several questions: errors name their field.
-    apart : mapping of str to sequence of str, or None
-        Blocks that are one entry of the split, by its name: each has an even part of it.
-    draws : collection of str
-        Names of the draws, likewise.
-
-    Returns
-    -------
-    dict of str to Decimal
-        In the order of `sizes`; each in [1e-6, 64], rounded down to 12 places; their sum is at
-        most `epsilon`.
-
-    Raises
-    ------
-    InvalidParameter
-        If a part is under 1e-6, naming the block.
+    The parts are in [1e-6, 64], rounded down to 12 places, and sum to at most `epsilon`. Entries of
+    `apart` are several blocks with an even part of it each; `several` and `draws` name the blocks
+    of several questions and the draws, whose fields refusals name.
     """
     if not sizes:
         raise InvalidParameter(

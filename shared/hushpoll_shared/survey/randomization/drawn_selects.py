@@ -29,13 +29,7 @@ from hushpoll_shared.survey.randomization.draws import Draw
 
 
 def check_drawn_selects(draws: Sequence[Draw], selects: Sequence[Selection]) -> None:
-    """Refuse draws that have some options of a select-all, or have its name and other blocks.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the draw.
-    """
+    """Refuse draws that have some options of a select-all, or have its name and other blocks."""
     for draw in draws:
         for select in selects:
             own = draw.name == select.name
@@ -54,26 +48,14 @@ def check_drawn_selects(draws: Sequence[Draw], selects: Sequence[Selection]) -> 
 def epsilon_of_question(budget: Mapping[str, Decimal], select: Selection) -> Decimal:
     """Return the epsilon of a select-all as a whole: of its block, its draw, or all its options.
 
-    Parameters
-    ----------
-    budget : mapping of str to Decimal
-        The epsilon of every block outside draws and of every draw. A question in a draw with others
-        has none, since the draw has it.
-    select : Selection
-        The question, which is randomised.
+    A question in a draw with others has none, since the draw has it.
     """
     entries = (select.name, *select.attributes)
     return total_epsilon(budget[name] for name in entries if name in budget)
 
 
 def check_sizes_in_draws(questions: Sequence[SelectAll], draws: Sequence[Draw]) -> None:
-    """Refuse a draft with a select-all in a draw whose selections are too many for one block.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the question.
-    """
+    """Refuse a draft with a select-all in a draw whose selections are too many for one block."""
     owners = {name: draw.name for draw in draws for name in draw.blocks}
     for question in questions:
         m = len(question.categories)
@@ -94,11 +76,8 @@ def check_selects(
 ) -> None:
     """Refuse select-alls whose options are not as they are published.
 
-    Raises
-    ------
-    InvalidParameter
-        Naming the entry: a name that is taken, options of another form, or not next to each other,
-        or in a block of another kind.
+    That is a name that is taken, options of another form, or not next to each other, or in a block
+    of another kind.
     """
     places = {attribute.name: place for place, attribute in enumerate(attributes)}
     blocks = {block.name: block for block in together}
@@ -181,14 +160,8 @@ def with_limits(together: Sequence[Together], selects: Sequence[Selection]) -> t
 def units_of(sizes: Mapping[str, int], selects: Sequence[Selection]) -> dict[str, int]:
     """Return what a split divides epsilon over, with domain sizes.
 
-    They are the blocks, but of a select-all whose options are randomised alone the question.
-
-    Parameters
-    ----------
-    sizes : mapping of str to int
-        Domain size of every block, by name, in record order.
-    selects : sequence of Selection
-        All of the survey's.
+    They are the blocks, in record order, but of a select-all whose options are randomised alone the
+    question.
     """
     owners = {name: select.name for select in selects for name in select.attributes}
     return {owners.get(name, name): k for name, k in sizes.items()}
@@ -208,14 +181,7 @@ def check_uses(
     together: Sequence[Together],
     protected: Protected | None,
 ) -> None:
-    """Refuse a draft that uses a select-all where a question has one answer.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field: in a block, as a router, as the protected attribute, or with options whose
-        names are taken.
-    """
+    """Refuse a select-all in a block, as a router, as protected, or with names that are taken."""
     questions = {one.name: one for one in attributes if isinstance(one, SelectAll)}
     if not questions:
         return

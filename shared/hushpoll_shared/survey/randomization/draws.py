@@ -45,21 +45,15 @@ _LIST: Final = NamedList(
 
 @dataclass(frozen=True)
 class Draw:
-    """Blocks of which each device answers some.
-
-    Parameters
-    ----------
-    name : str
-        1 to 64 characters out of ``a-z 0-9 _ -``.
-    blocks : tuple of str
-        Names of its blocks, at least two, in the order of the record; a question alone is a block.
-    answer : int
-        How many of them a device answers, in [1, d - 1].
-    """
+    """Blocks of which each device answers some."""
 
     name: str
+    """1 to 64 characters out of ``a-z 0-9 _ -``."""
     blocks: tuple[str, ...]
+    """Names of its d blocks, at least two, in the order of the record; a question alone is a block.
+    """
     answer: int
+    """How many of them a device answers, in [1, d - 1]."""
 
     def __post_init__(self) -> None:
         check_name(self.name, field="draws[].name")
@@ -75,20 +69,7 @@ class Draw:
 
 
 def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
-    """Read the list `draws` of a draft or of a published survey.
-
-    Parameters
-    ----------
-    value : object
-        The JSON or YAML value; absent (None) it is no draw.
-    published : bool
-        Whether each entry has the epsilon that a device recomputes.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the field.
-    """
+    """Read the list `draws`; a published entry has the epsilon that a device recomputes."""
     keys = (*KEYS, CLAIM) if published else KEYS
     found = []
     for where, entry, blocks in _LIST.entries(value, known=keys, needed=keys, filled=published):
@@ -127,21 +108,7 @@ def expanded(
 ) -> tuple[Draw, ...]:
     """Return the draw that the shorthand of a draft stands for: all blocks but `always`.
 
-    Parameters
-    ----------
-    answer : object
-        How many of them a device answers; absent (None) there is no draw.
-    always : object
-        Names of the blocks that everybody answers; absent (None) there are none.
-    attributes : sequence of Attribute
-        All of the survey's.
-    sizes : mapping of str to int
-        Domain size of every block, in record order.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming `answer` or `always`.
+    Of these, whose domain sizes are in record order, a device answers `answer`; None is no draw.
     """
     if answer is None:
         if always is None:
@@ -178,24 +145,10 @@ def check_draws(
     together: Sequence[Together],
     sizes: Mapping[str, int],
 ) -> None:
-    """Refuse draws that cannot be.
+    """Refuse draws that cannot be; `sizes` has the domain size of every block, in record order.
 
-    Parameters
-    ----------
-    draws : sequence of Draw
-        All of the survey's.
-    attributes : sequence of Attribute
-        All of the survey's.
-    together : sequence of Together
-        Its blocks of several questions.
-    sizes : mapping of str to int
-        Domain size of every block, in record order.
-
-    Raises
-    ------
-    InvalidParameter
-        A draw of a block that does not exist, is in another draw or leaves in clear, with another
-        number to answer than 1 to d - 1, or with a name that is taken.
+    That is a draw of a block that does not exist, is in another draw or leaves in clear, with
+    another number to answer than 1 to d - 1, or with a name that is taken.
     """
     owners: dict[str, str] = {}
     taken = {attribute.name: "an attribute" for attribute in attributes}
@@ -248,10 +201,7 @@ def _check_block(
 def units_of(sizes: Mapping[str, int], draws: Sequence[Draw]) -> dict[str, int]:
     """Return what a split divides epsilon over: draws, and blocks outside draws, in record order.
 
-    Returns
-    -------
-    dict of str to int
-        The domain size of a block; of a draw the sum of those of its blocks.
+    The size of a draw is the sum of those of its blocks.
     """
     owners = {name: draw.name for draw in draws for name in draw.blocks}
     units: dict[str, int] = {}
@@ -262,13 +212,7 @@ def units_of(sizes: Mapping[str, int], draws: Sequence[Draw]) -> dict[str, int]:
 
 
 def check_split_of_draws(split: Split, sizes: Mapping[str, int], draws: Sequence[Draw]) -> None:
-    """Refuse a split that does not divide a budget over draws and blocks outside draws.
-
-    Raises
-    ------
-    InvalidParameter
-        k-based with a draw, or weights that are not exactly theirs.
-    """
+    """Refuse a split that is k-based with a draw, or whose weights are not exactly the units'."""
     if draws and split.kind == "k-based":
         raise InvalidParameter(
             f"split is k-based, and the survey has the draw {draws[0].name}; k-based is a rule for "
@@ -298,28 +242,9 @@ def divide(
 ) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
     """Divide a budget over draws and blocks outside draws, and those of draws over their blocks.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        The survey's total.
-    sizes : mapping of str to int
-        Domain size of every block, in record order.
-    together, draws
-        The survey's; errors name their fields.
-    apart : mapping of str to sequence of str, or None
-        Parts of select-alls outside draws, as for
-        :func:`~hushpoll_shared.survey.randomization.budget.split_budget`.
-
-    Returns
-    -------
-    units, blocks : dict of str to Decimal
-        Epsilon of each draw and each block outside draws, whose sum is at most `epsilon`; and of
-        every block, where it is answered.
-
-    Raises
-    ------
-    InvalidParameter
-        If a part is under 1e-6, naming the block or the draw.
+    The first parts sum to at most `epsilon`; the second are of every block, where it is answered.
+    `sizes` and `apart` are as for
+    :func:`~hushpoll_shared.survey.randomization.budget.split_budget`.
     """
     units = split_budget(
         epsilon,
@@ -354,13 +279,7 @@ def _part(draw: Draw, epsilon: Decimal) -> Decimal:
 def check_claims(
     document: Sequence[Mapping[str, Any]], draws: Sequence[Draw], units: Mapping[str, Decimal]
 ) -> None:
-    """Refuse published draws that claim another epsilon than the split gives them.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the draw.
-    """
+    """Refuse published draws that claim another epsilon than the split gives them."""
     for claimed, draw in zip(document, draws, strict=True):
         path = f"draws[{draw.name}].{CLAIM}"
         check_canonical(claimed[CLAIM], field=path)

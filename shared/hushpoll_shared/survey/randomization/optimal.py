@@ -41,31 +41,13 @@ def optimal_split(
     apart: Mapping[str, int] | None = None,
     draws: Sequence[Draw] = (),
 ) -> Split:
-    """Return the weights that minimise the objective of this module.
+    """Return the weights, in units of epsilon/`UNITS`, that minimise the objective of this module.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        The survey's total, in [1e-6, 64].
-    attributes : mapping of str to (str, int)
-        Protocol and domain size k of every block; of several in an entry of `apart` those of one,
-        by the name of the entry.
-    apart : mapping of str to int, or None
-        How many questions an entry is, if several, each with an even part of what it is given.
-    draws : sequence of Draw
-        Sets of blocks of which each device answers some.
-
-    Returns
-    -------
-    Split
-        Weights of draws and blocks outside draws in units of epsilon/`UNITS`. No exchange of a
-        power of two of units between two of them improves on the weights, and neither uniform nor
-        k-based is better by more than the rounding to units.
-
-    Raises
-    ------
-    InvalidParameter
-        If even equal parts would be under 1e-6.
+    `attributes` has protocol and domain size of every block; of several in an entry of `apart`,
+    each with an even part of it, those of one by the name of the entry. No exchange of a power of
+    two of units between two of them improves on the weights, and neither uniform nor k-based is
+    better by more than the rounding to units. Refuses a total of which even equal parts would be
+    under 1e-6.
     """
     blocks = {name: k for name, (_, k) in attributes.items()}
     divide(epsilon, blocks, "uniform", draws=draws)

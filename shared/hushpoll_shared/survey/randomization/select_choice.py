@@ -42,26 +42,18 @@ DRAWN: Final = "drawn"
 
 @dataclass(frozen=True)
 class Resolution:
-    """One way to publish a select-all, and what it tells.
-
-    Attributes
-    ----------
-    kind : str
-        `TOGETHER`, one block of subsets; `APART`, m yes/no questions; `DRAWN`, a draw over these.
-    share, pair : Fraction or None
-        Variance of an option's share, and of a pair's, times the number of respondents; None of a
-        pair where nobody may select two options, or no device answers two.
-    record_size : int
-        Bytes of a record that it takes.
-    answer : int
-        How many options of a draw a device answers.
-    """
+    """One way to publish a select-all, and what it tells."""
 
     kind: str
+    """`TOGETHER`, one block of subsets; `APART`, m yes/no questions; `DRAWN`, a draw over these."""
     share: Fraction
+    """Variance of an option's share, times the number of respondents."""
     pair: Fraction | None
+    """The same of a pair's; None where nobody may select two options, or no device answers two."""
     record_size: int
+    """Bytes of a record that it takes."""
     answer: int = 0
+    """How many options of a draw a device answers."""
 
     @property
     def form(self) -> tuple[str, int]:
@@ -71,33 +63,21 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a select-all is published as, and what else it could have been.
-
-    Attributes
-    ----------
-    name : str
-        The question's.
-    options : int
-        m, its options.
-    want : str
-        ``"shares"`` or ``"pairs"``.
-    epsilon : Decimal
-        What the whole question is charged.
-    chosen : Resolution
-        The one of least variance of what is wanted.
-    others : tuple of Resolution
-        The others that are possible.
-    in_draw : str or None
-        Name of the draw that the question is in as a whole.
-    """
+    """What a select-all is published as, and what else it could have been."""
 
     name: str
     options: int
+    """m, its options."""
     want: str
+    """``"shares"`` or ``"pairs"``."""
     epsilon: Decimal
+    """What the whole question is charged."""
     chosen: Resolution
+    """The one of least variance of what is wanted."""
     others: tuple[Resolution, ...]
+    """The others that are possible."""
     in_draw: str | None = None
+    """Name of the draw that the question is in as a whole."""
 
     @property
     def reason(self) -> str:
@@ -135,23 +115,9 @@ class Choice:
 def choose(
     select: SelectAll, protocol: str, epsilon: Decimal, *, room: int, draw: str | None = None
 ) -> Choice:
-    """Return what a select-all is published as.
+    """Return what a sensitive select-all is published as, at the epsilon of the whole question.
 
-    Parameters
-    ----------
-    select : SelectAll
-        The question, which is sensitive.
-    epsilon : Decimal
-        Its part of the budget, as a whole.
-    room : int
-        Bytes of a record that it may take, if it is a block.
-    draw : str, optional
-        Name of the draw that the question is in as a whole, so that it is a block.
-
-    Raises
-    ------
-    InvalidParameter
-        If no resolution is possible, naming the question.
+    It may take `room` bytes of a record, if it is a block; in a draw, as a whole, it is one.
     """
     possible = [
         found

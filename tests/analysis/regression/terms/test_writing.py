@@ -3,8 +3,7 @@
 import pytest
 
 from hushpoll_analysis.regression.survey import checked_formula, limits_of
-from hushpoll_analysis.regression.terms.formulas import read_formula
-from hushpoll_analysis.regression.terms.writing import formula_of
+from hushpoll_analysis.regression.terms.formulas import formula_of, read_formula
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
 

@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from hushpoll_lab.cli.experiment import experiment as command
-from hushpoll_lab.datasets.clear.synthetic import draw
+from hushpoll_lab.datasets.clear.synthetic import draw_synthetic
 from hushpoll_lab.experiments.engine import run_experiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import publish, run_trial, split_rows
-from hushpoll_lab.experiments.methods.trial import Trial
 from hushpoll_lab.experiments.results.results import read_results
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.runs import cell
@@ -81,7 +81,7 @@ def test_a_cell_gives_the_same_again(out):
 
 def test_methods_split_rows_as_a_grid_of_protocols_does():
     experiment = MethodsExperiment.from_dict(SETTINGS)
-    rows = draw(400)
+    rows = draw_synthetic(400)
     codes = rows.survey_codes()
     published = publish(experiment, rows, experiment.methods[3])
     theirs = cell.split_rows(published, codes, 7, 0.25)
@@ -95,10 +95,10 @@ def test_rates_of_parity_on_perturbed_records_come_from_rows_that_were_not_train
     )
     [method] = experiment.methods
     assert method.trial(0)[1:7] == ("GRR", "uniform", "50", "inf", "0", "none")
-    found = run_trial(experiment, draw(4000), method.trial(0))
+    found = run_trial(experiment, draw_synthetic(4000), method.trial(0))
     plain = {**PLAIN, "protocol": "GRR", "epsilon": 50}
     other = MethodsExperiment.from_dict({**SETTINGS, "methods": [plain]})
-    without = run_trial(other, draw(4000), other.trials()[0])
+    without = run_trial(other, draw_synthetic(4000), other.trials()[0])
     assert found["metrics"]["parity_gap"] < 0.1 < without["metrics"]["parity_gap"]
 
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hushpoll_lab.cli.experiment import experiment as command
 from hushpoll_lab.experiments import shipped
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import METRICS
-from hushpoll_lab.experiments.methods.trial import Trial
 from hushpoll_lab.experiments.results.paper import paper_names, read_paper
 from hushpoll_lab.experiments.results.results import TIMINGS, write_results
 from hushpoll_protocols.errors import InvalidParameter

@@ -26,7 +26,10 @@ def takes(site, published):
 
 
 def state(site):
-    return site.get("/api/v1/surveys").json["surveys"][0]["state"]
+    """What analysts are told of the newest version, which a device is told as well."""
+    told = site.get("/api/v1/surveys").json["surveys"][0]["state"]
+    assert site.get("/api/v1/surveys/work").headers["Survey-State"] == told
+    return told
 
 
 def walk(site, published, steps):

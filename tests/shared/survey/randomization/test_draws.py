@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, ReplayBits
-from hushpoll_protocols.subsets import uniform_subset
+from hushpoll_protocols.bits import uniform_subset
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.wire.batch import answered, encode_many, malformed_many
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushpoll_analysis.metrics.group_counts import GroupCounts
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_training.evaluation.fairness.bootstrap import bca, resample
 

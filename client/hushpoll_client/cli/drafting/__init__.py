@@ -1,1 +1,0 @@
-"""Commands that write surveys: drafts that a server checks and keeps."""

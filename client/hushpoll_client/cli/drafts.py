@@ -1,0 +1,262 @@
+"""``hushpoll draft``: check or import a manifest, keep it on a server, change it, publish it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hushpoll_client.analyst.analyst_client import AnalystClient
+from hushpoll_client.cli.options import (
+    analyst,
+    analyst_command,
+    authorized,
+    optional_url_option,
+    token_option,
+    version_of,
+    version_option,
+)
+from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_shared.cli.manifest_commands import refusal, with_lines
+from hushpoll_shared.cli.out_file import out_option, replacing
+from hushpoll_shared.cli.terminal import (
+    agreed,
+    emit,
+    emit_answer,
+    json_option,
+    reports_errors,
+    usable,
+)
+from hushpoll_shared.drafts.yaml_writer import write_yaml
+from hushpoll_shared.importing.formats import import_file
+from hushpoll_shared.importing.report import ImportedDraft, report_text
+from hushpoll_shared.reading.text_files import read_document
+from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.text import printable
+from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
+
+MANIFEST = click.argument("manifest", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+REVISION = click.option(
+    "--revision",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Revision that you have read: a draft that was changed since is left as it is.",
+)
+
+
+@click.command()
+@MANIFEST
+@analyst_command
+def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
+    """Name all faults for which the server would refuse MANIFEST; publish nothing.
+
+    MANIFEST is a file .json or .yaml; each fault is told with its line. The command ends with 1 if
+    there is a fault. hushpoll manifest check needs no server.
+    """
+    answer = client.validate(_read(manifest))
+    listed = usable(lambda: with_lines(manifest, answer["problems"]))
+    emit_answer(
+        {**answer, "problems": listed}, lambda told: _checked(manifest, told), as_json=as_json
+    )
+    if answer.get("valid") is not True:
+        raise click.exceptions.Exit(1)
+
+
+@click.command("list")
+@analyst_command
+def list_drafts(client: AnalystClient, as_json: bool) -> None:
+    """List the drafts that the server keeps."""
+    emit_answer({"drafts": client.drafts()}, _listed, as_json=as_json)
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@analyst_command
+def show(client: AnalystClient, draft_id: str, as_json: bool) -> None:
+    """Show the draft ID with its manifest."""
+
+    def written(answer: JsonMembers) -> str:
+        from hushpoll_shared.drafts.yaml_writer import write_yaml
+
+        manifest = answer.get("manifest")
+        return f"# {_line(answer)}\n{write_yaml(manifest) if isinstance(manifest, dict) else ''}"
+
+    emit_answer(client.draft(draft_id), written, as_json=as_json)
+
+
+@click.command()
+@MANIFEST
+@click.option("--id", "draft_id", metavar="ID", help="Change this draft, in place of a new one.")
+@click.option("--revision", type=click.IntRange(min=1), help="Revision of it that you have read.")
+@analyst_command
+def save(
+    client: AnalystClient,
+    manifest: Path,
+    draft_id: str | None,
+    revision: int | None,
+    as_json: bool,
+) -> None:
+    """Keep MANIFEST (.json, .yaml) on the server as a draft, whatever it lacks but for its name."""
+    if (draft_id is None) != (revision is None):
+        raise click.UsageError("Give --id and --revision together, or neither for a new draft.")
+    document = _read(manifest)
+    if draft_id is None or revision is None:
+        answer = client.add_draft(document)
+    else:
+        answer = client.replace_draft(draft_id, document, revision=revision)
+    emit_answer(answer, _line, as_json=as_json)
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@analyst_command
+def image(client: AnalystClient, file: Path, as_json: bool) -> None:
+    """Keep FILE, a PNG, JPEG, WebP or GIF, on the server for the logo of a survey.
+
+    It has at most 256 KiB and 2000 pixels each way. Everybody may load it, with all that the file
+    says beside the picture, such as where a photograph was taken.
+    """
+    size = file.stat().st_size
+    if size > IMAGE_BYTES:
+        raise InvalidParameter(
+            f"{file.name} has {size:,} bytes; a logo has at most {IMAGE_BYTES:,} (256 KiB): make "
+            "it smaller, 600 pixels wide are enough",
+            field="file",
+        )
+    emit_answer(
+        client.add_image(file.read_bytes(), file=file.name),
+        lambda told: (
+            f"The server keeps the image. In a manifest:\n\nlogo:\n  image: {told.get('image')}\n"
+            "  alt: what is read where the image is not seen"
+        ),
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("name")
+@version_option
+@analyst_command
+def begin(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+    """Begin the next version of the published survey NAME as a draft."""
+    answer = client.draft_of_version(name, version_of(client, name, version))
+    emit_answer(answer, _line, as_json=as_json)
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@REVISION
+@click.option(
+    "--allow-weak", is_flag=True, help="Publish although respondents are hardly protected."
+)
+@analyst_command
+def publish(
+    client: AnalystClient, draft_id: str, revision: int, allow_weak: bool, as_json: bool
+) -> None:
+    """Publish the draft ID; it is then a survey, and no draft any more."""
+    answer = client.publish_draft(draft_id, revision=revision, allow_weak=allow_weak)
+    emit_answer(
+        answer,
+        lambda told: "\n".join(
+            [
+                f"{told.get('survey')} version {told.get('version')} is published",
+                f"digest: {told.get('digest')}",
+                *(f"warning: {warning.get('message')}" for warning in told.get("warnings", [])),
+            ]
+        ),
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@analyst_command
+def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> None:
+    """Delete the draft ID for good."""
+    if not yes:
+        agreed(f"Delete the draft {draft_id}? This cannot be undone.")
+    client.delete_draft(draft_id)
+    emit_answer(
+        {"id": draft_id, "state": "deleted"},
+        lambda told: f"draft {told['id']} is deleted",
+        as_json=as_json,
+    )
+
+
+def _read(path: Path) -> JsonMembers:
+    """Return a manifest as it is written, with all its mistakes."""
+    document = read_document(path, field="manifest", noun="the manifest")
+    if not isinstance(document, dict):
+        raise HushpollError(
+            f"{path.name} is no mapping; begin it with a line such as name: work-and-health"
+        )
+    return document
+
+
+def _line(draft: JsonMembers) -> str:
+    return (
+        f"{draft.get('id')}  {draft.get('survey')}  revision {draft.get('revision')}  changed "
+        f"{draft.get('changed_at')} by {draft.get('changed_by')}  {draft.get('title')}"
+    )
+
+
+def _listed(answer: dict[str, Any]) -> str:
+    return "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
+
+
+def _checked(path: Path, answer: dict[str, Any]) -> str:
+    lines = [refusal(path, answer["problems"])] if answer["problems"] else []
+    if answer.get("hardly_protected") is not None:
+        lines.append(f"only with --allow-weak: {answer['hardly_protected']}")
+    if not lines:
+        lines.append("It can be published.")
+    lines += [f"warning: {warning.get('message')}" for warning in answer["warnings"]]
+    return "\n".join(lines)
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--name", "survey", help="The survey's name; by default made of the form's.")
+@out_option("Write the draft to this file (.yaml or .json), and ask no server.")
+@optional_url_option
+@token_option
+@json_option
+@reports_errors
+def import_draft(
+    file: Path,
+    survey: str | None,
+    out: Path | None,
+    url: str | None,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Make a draft of FILE, a questionnaire of another tool, and report on each of its questions.
+
+    FILE is an XLSForm (.xlsx, .xls, .csv) of ODK, Kobo, SurveyCTO or Ona, or a survey of SurveyJS
+    (.json). The server keeps the draft, or --out writes it to a file. Every question is taken,
+    changed, to be decided by you, or dropped with the reason.
+    """
+    if out is None and url is None:
+        raise click.UsageError("Give --out for a file, or --url for the server that keeps it.")
+    imported = import_file(file, survey=survey)
+    document: dict[str, object] = {"manifest": imported.manifest, "report": imported.report()}
+    if out is not None:
+        with replacing(out) as stream:
+            stream.write(_written(imported, out).encode())
+        kept = f"The draft is in {out}."
+    else:
+        with analyst(url or "", authorized(token)) as client:
+            draft = client.add_draft(imported.manifest)
+        document["draft"] = draft
+        about = (printable(draft.get(key)) for key in ("id", "revision"))
+        kept = "The server keeps the draft {}, revision {}.".format(*about)
+    emit(document, lambda: f"{report_text(imported)}\n\n{kept}", as_json=as_json)
+
+
+def _written(imported: ImportedDraft, out: Path) -> str:
+    if out.suffix.lower() == ".json":
+        return json.dumps(imported.manifest, ensure_ascii=False, indent=2) + "\n"
+    return write_yaml(imported.manifest)

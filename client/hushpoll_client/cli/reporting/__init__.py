@@ -1,1 +1,0 @@
-"""Commands that write a survey's results for others to read."""

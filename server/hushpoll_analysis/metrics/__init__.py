@@ -1,1 +1,0 @@
-"""Group rates and their comparisons: values, and intervals in closed form."""

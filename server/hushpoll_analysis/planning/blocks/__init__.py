@@ -1,1 +1,0 @@
-"""What is predicted where questions are randomised together."""

@@ -1,1 +1,0 @@
-"""What a trusted shuffler would add to the local guarantee, for analysts who have one."""

@@ -1,1 +1,0 @@
-"""The reference engine: the paper's way, respondent by respondent."""

@@ -1,1 +1,0 @@
-"""Pages for admins of every survey: users and tokens, and how the server does."""

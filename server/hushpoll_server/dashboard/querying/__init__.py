@@ -1,1 +1,0 @@
-"""The form and the page of any query, read from its declaration."""

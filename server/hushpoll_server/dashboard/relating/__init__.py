@@ -1,1 +1,0 @@
-"""Pages that compare: the answers of groups, and of two waves or surveys."""

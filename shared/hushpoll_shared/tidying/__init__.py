@@ -1,1 +1,0 @@
-"""The results of several queries in one table, a row an estimate."""
