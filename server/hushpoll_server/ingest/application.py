@@ -55,16 +55,9 @@ SIGNS_IN: Final = frozenset(
 
 
 class IngestApplication:
-    """The application of one ingest process.
+    """The application of one ingest process; `transport` reaches the web process.
 
-    Parameters
-    ----------
-    services : DeviceServices
-        Of this process.
-    transport : httpx.AsyncBaseTransport
-        Reaches the web process.
-    ready : callable
-        Called once requests are answered.
+    `ready` is called once requests are answered.
     """
 
     def __init__(

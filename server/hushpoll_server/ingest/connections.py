@@ -31,16 +31,10 @@ _HEAD_TOO_SLOW: Final = (
 
 
 class Connections:
-    """Every connection of the process.
+    """Every connection of the process, of which there are at most `most`.
 
-    Parameters
-    ----------
-    most : int
-        Connections at a time.
-    head_seconds : float
-        For a head to arrive, and for a client that does not read its answer to read on.
-    most_bytes : int
-        Bytes that a connection may send while one request is answered.
+    `head_seconds` are for a head to arrive, and for a client that does not read its answer to read
+    on; a connection may send `most_bytes` while one request is answered.
     """
 
     def __init__(self, *, most: int, head_seconds: float, most_bytes: int) -> None:
@@ -137,23 +131,9 @@ class Connections:
 class Connection(asyncio.Protocol):
     """One connection, whose bytes uvicorn's protocol reads.
 
-    Parameters
-    ----------
-    connections : Connections
-        All of the process.
-    options : mapping
-        uvicorn's arguments of a protocol.
-
-    Attributes
-    ----------
-    began : float
-        When the present request began to arrive, by the loop's clock.
-    at_end : bool
-        Whether the client will send no more.
-    reading : asyncio.Timeout or None
-        Of the request that waits for its body.
-    lost : asyncio.Event
-        Set once the connection has ended.
+    `began` is when the present request began to arrive, by the loop's clock; `at_end` says whether
+    the client will send no more; `reading` is the timeout of the request that waits for its body,
+    and `lost` is set once the connection has ended.
     """
 
     def __init__(self, connections: Connections, options: dict[str, Any]) -> None:

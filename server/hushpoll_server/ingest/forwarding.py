@@ -49,18 +49,9 @@ class BrokenOff(Exception):  # it is an outcome: the head was sent, so nothing c
 
 
 class Forwarding:
-    """Forwards requests to another server, and returns its answers as they come.
+    """Forwards at most `most` requests at a time to another server, and returns its answers.
 
-    Parameters
-    ----------
-    transport : httpx.AsyncBaseTransport
-        Reaches the other server.
-    most : int
-        Requests that may be forwarded at a time; past it they are refused.
-    max_body_bytes : int
-        Largest body.
-    bodies : Bodies
-        Counts the bodies that are held.
+    Bodies have at most `max_body_bytes` bytes, and `bodies` counts those that are held.
     """
 
     def __init__(
@@ -82,15 +73,8 @@ class Forwarding:
     async def open(self, request: Request, *, client: str | None = None) -> httpx.Response:
         """Return the answer's head; its body is streamed by `send_body`.
 
-        `client` is a keyed hash of the address of a client that signs in.
-
-        Raises
-        ------
-        Refused
-            ``malformed-request``; as ``Request.body``; ``unavailable``: the web process does not
-            answer, or has too much to do.
-        Disconnected
-            The client has gone.
+        `client` is a keyed hash of the address of a client that signs in. A request that cannot be
+        forwarded, or not now, is refused; `Disconnected` says that the client has gone.
         """
         # A request counts once it has arrived: slow clients do not keep others waiting.
         body = await request.body(self._max_body_bytes, self._bodies)
@@ -120,13 +104,7 @@ class Forwarding:
             self._under_way -= 1
 
     async def page_for_refused_body(self, request: Request) -> httpx.Response:
-        """Return the page with which the web process answers a form that is too large, whole.
-
-        Raises
-        ------
-        httpx.HTTPError
-            The web process does not answer.
-        """
+        """Return the page with which the web process answers a form that is too large, whole."""
         asked = httpx.Request(
             request.method, _url(request), headers=_forwarded_headers(request),
             extensions=_EXTENSIONS,
@@ -140,10 +118,7 @@ class Forwarding:
     async def send_body(self, request: Request, answer: httpx.Response, send: Send) -> None:
         """Send the body of an answer whose head was sent, as long as its client is there.
 
-        Raises
-        ------
-        BrokenOff
-            The other server ended it half way.
+        `BrokenOff` says that the other server ended it half way.
         """
         self._under_way += 1
         try:

@@ -53,20 +53,11 @@ class GroupCommit:
     be stored, each of its requests is tried by itself, so that only the one at fault is refused.
     Nothing is acknowledged that was not committed.
 
-    Parameters
-    ----------
-    commit : callable
-        Stores a group of uploads durably and returns an outcome for each report of each, or None
-        for an upload whose outcomes it does not know. Called on the thread.
-    idle : callable
-        Called on the thread when nothing has arrived for half a second, once a second while
-        reports arrive, and at the end.
-    group_reports : int
-        Most reports of a group, unless one upload has more.
-    queue_reports : int
-        Reports that may wait; past it a request is refused with ``unavailable``.
-    metrics : Metrics or None
-        Told every group that was stored.
+    `commit` stores a group of uploads durably on the thread and returns an outcome for each report
+    of each, or None for an upload whose outcomes it does not know. `idle` is called on the thread
+    when nothing has arrived for half a second, once a second while reports arrive, and at the end.
+    A group has at most `group_reports`, unless one upload has more; past `queue_reports` that wait
+    a request is refused.
     """
 
     def __init__(
@@ -127,11 +118,8 @@ class GroupCommit:
     def submit(self, upload: Upload) -> asyncio.Future[Outcomes | None]:
         """Store reports; the future has their outcomes once they are durable, or None.
 
-        Raises
-        ------
-        Refused
-            ``unavailable``: too many wait, or the server is stopping. Sending the same bytes again
-            is safe.
+        Where too many wait, or the server is stopping, they are refused. Sending the same bytes
+        again is safe.
         """
         self.check_room(len(upload))
         loop = self._loop
@@ -148,13 +136,7 @@ class GroupCommit:
         return settled
 
     def check_room(self, reports: int) -> None:
-        """Refuse reports for which there is no room now.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: too many wait, or the server is stopping.
-        """
+        """Refuse reports for which there is no room now."""
         if self._stopping:
             raise unavailable("the server is stopping")
         if self._waiting + reports > self._queue_reports:
@@ -231,10 +213,7 @@ class GroupCommit:
     def _next_group(self, last: int) -> list[_Job]:
         """Wait for reports; return none after half a second, or if it is time to end.
 
-        Parameters
-        ----------
-        last : int
-            Requests of the group before, whose clients may send their next reports now.
+        `last` are requests of the group before, whose clients may send their next reports now.
         """
         with self._condition:
             if last > 1:

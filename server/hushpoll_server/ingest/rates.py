@@ -112,18 +112,7 @@ class RedisCounters:
 
 
 class Rates:
-    """Refuses clients that send too many requests.
-
-    Parameters
-    ----------
-    settings : Settings
-        ``rate_limit_submit``, ``rate_limit_read``, ``rate_limit_url``, ``trusted_proxies``.
-
-    Raises
-    ------
-    InvalidParameter
-        ``rate_limit_url`` names no storage that can be used.
-    """
+    """Refuses clients that send too many requests."""
 
     def __init__(self, settings: Settings) -> None:
         self._most: dict[Kind, int] = {
@@ -143,13 +132,7 @@ class Rates:
         self._warned = False
 
     async def count(self, request: Request, kind: Kind) -> None:
-        """Count a request.
-
-        Raises
-        ------
-        Refused
-            ``rate-limited``.
-        """
+        """Count a request, or refuse it: ``rate-limited``."""
         most = self._most[kind]
         if not most:
             return
@@ -205,10 +188,7 @@ class Rates:
 def check_url(url: str) -> None:
     """Refuse a URL that is no address of a Redis server that can be used.
 
-    Raises
-    ------
-    InvalidParameter
-        The value is left out of the message: it may hold a password.
+    The value is left out of the message: it may hold a password.
     """
     from limits.errors import ConfigurationError
     from limits.storage import storage_from_string

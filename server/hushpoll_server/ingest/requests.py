@@ -46,17 +46,7 @@ class Disconnected(Exception):  # it is an outcome: there is no client left to a
 
 
 class Request:
-    """A request as ASGI gives it.
-
-    Parameters
-    ----------
-    scope : mapping
-        Of a connection of type ``http``.
-    receive : callable
-        Gives the next piece of the body.
-    seconds : float
-        For the body to arrive, more for each 64 KiB of it.
-    """
+    """A request as ASGI gives it; its body may take `seconds`, and more for each 64 KiB of it."""
 
     __slots__ = (
         "_receive", "_seconds", "complete", "connection", "head", "held", "id", "method", "path",
@@ -113,13 +103,7 @@ class Request:
         return None if value is None else int(value)
 
     def check(self) -> None:
-        """Refuse a head that two readers would read differently.
-
-        Raises
-        ------
-        Refused
-            ``malformed-request``.
-        """
+        """Refuse a head that two readers would read differently: ``malformed-request``."""
         if self.scope["http_version"] not in ("1.1", "1.0"):
             raise _malformed("the request is of another version than HTTP/1.1")
         headers = self.scope["headers"]
@@ -137,14 +121,9 @@ class Request:
     async def body(self, most: int, bodies: Bodies) -> bytes:
         """Return the body, as it was sent, once it has arrived as a whole.
 
-        Raises
-        ------
-        Refused
-            ``payload-too-large``: more than `most` bytes. ``request-timeout``: it takes too long.
-            ``malformed-request``: it ends before its length. ``unavailable``: other large bodies
-            fill the memory that there is for them.
-        Disconnected
-            The client has gone.
+        Refused are more than `most` bytes, a body that takes too long or ends before its length,
+        and one for which other large bodies leave no memory. `Disconnected` says that the client
+        has gone.
         """
         length = self.length
         if length is not None and length > most:
@@ -211,26 +190,14 @@ class Request:
 
 
 class Bodies:
-    """Counts the bytes of large bodies that are held in memory, over all requests.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that may be held at a time.
-    """
+    """Counts the bytes of large bodies, at most `most`, that all requests hold in memory."""
 
     def __init__(self, most: int = HELD_BYTES) -> None:
         self._most = most
         self._held = 0
 
     def hold(self, request: Request) -> None:
-        """Count the bytes of a request's body that have arrived.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: there is no room for it.
-        """
+        """Count the bytes of a body that have arrived; refuse it where there is no room."""
         if request.received <= SMALL_BYTES:
             return
         more = request.received - request.held
@@ -248,11 +215,8 @@ class Bodies:
 def client_address(request: Request, proxies: int) -> tuple[str, IPv4Address | IPv6Address | None]:
     """Return the address of a request's client as text and parsed, None where it cannot be parsed.
 
-    Parameters
-    ----------
-    proxies : int
-        Proxies in front of the server that append to ``X-Forwarded-For``: the address is the one
-        that the first of them appended. Without as many values it is that of the connection.
+    With `proxies` in front of the server that append to ``X-Forwarded-For``, it is the one that the
+    first of them appended. Without as many values it is that of the connection.
     """
     client = request.scope.get("client")
     text: str = client[0] if client else ""

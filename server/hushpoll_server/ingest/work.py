@@ -31,13 +31,7 @@ class Work:
         self._waiting = 0
 
     async def run(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Return what `function` returns.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: too much waits. Or what `function` raises.
-        """
+        """Return what `function` returns; refuse where too much waits."""
         if self._waiting >= MOST_WORK:
             raise unavailable(f"{self._waiting} requests wait already")
         self._waiting += 1
@@ -66,13 +60,7 @@ class RedemptionGroups:
         self._running: asyncio.Task[None] | None = None
 
     async def redeem(self, redemption: CheckedRedemption) -> Evaluation:
-        """Return the answer to a redemption, once it is stored.
-
-        Raises
-        ------
-        Refused
-            ``unavailable``: too many wait. Or as ``Invitations.redeem``.
-        """
+        """Return the answer to a redemption, once it is stored; refuse where too many wait."""
         if len(self._waiting) >= MOST_WORK:
             raise unavailable(f"{len(self._waiting)} redemptions wait already")
         settled: asyncio.Future[Evaluation] = asyncio.get_running_loop().create_future()

@@ -100,22 +100,8 @@ def private_file(path: Path) -> Iterator[Callable[[str], None]]:
     """Open a file for a secret before there is a secret, so that none is made for nothing.
 
     A file that exists is kept as it is until something is written, which replaces its content; a
-    new one is removed again if nothing was written.
-
-    Parameters
-    ----------
-    path : Path
-        The file; from its opening on, its owner alone can read it.
-
-    Yields
-    ------
-    callable
-        Writes a text into it.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened for writing, or belongs to someone else.
+    new one is removed again if nothing was written. From its opening on, its owner alone can read
+    it; what is yielded writes a text into it.
     """
     created = True
     try:
