@@ -49,6 +49,7 @@ from hushpoll_shared.survey.randomization.draws import (
     Draw,
     check_draws,
     check_split_of_draws,
+    divide,
     read_draws,
 )
 from hushpoll_shared.survey.wording import (
@@ -193,6 +194,17 @@ class Terms:
         drawn = {name for draw in self.draws for name in draw.blocks}
         alone = {name: k for name, k in self.domain_sizes.items() if name not in drawn}
         return parts_of(self.selects, alone)
+
+    def parts_by(self, split: Split) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+        """Return the epsilon of each draw and each block outside draws, and of every block."""
+        return divide(
+            self.epsilon,
+            self.domain_sizes,
+            split,
+            together=self.together,
+            draws=self.draws,
+            apart=self.apart,
+        )
 
     @property
     def opens_at(self) -> datetime | None:
