@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_protocols import K_MAX, PROTOCOLS
-from hushpoll_shared.drafts.fields import NAME, PROTOCOL, Form, FormPart, ManifestField, text
+from hushpoll_shared.drafts.fields import (
+    NAME,
+    PROTOCOL,
+    Form,
+    FormPart,
+    ManifestField,
+    keyed_by,
+    list_of,
+    mapping_of,
+    text,
+)
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
@@ -32,18 +42,18 @@ from hushpoll_shared.survey.questions.selects import PAIRS, SHARES, WANTS
 from hushpoll_shared.survey.terms import MOST_ATTRIBUTES
 
 _CATEGORY: Final = text(CATEGORY_LENGTH)
-_ENDS: Final[Form] = {"type": "array", "items": _CATEGORY, "minItems": 2, "maxItems": 2}
+_ENDS: Final = list_of(_CATEGORY, 2, 2)
 _LIMIT: Final[Form] = {
     "type": "integer",
     "minimum": -LARGEST_NUMBER,
     "maximum": LARGEST_NUMBER,
 }
-_GROUP: Final[Form] = {
-    "anyOf": [
-        _CATEGORY,
-        {"type": "array", "items": _CATEGORY, "minItems": 1, "uniqueItems": True},
-    ]
+_INTEGER: Final[Form] = {
+    "type": "integer",
+    "minimum": -LARGEST_INTEGER,
+    "maximum": LARGEST_INTEGER,
 }
+_GROUP: Final[Form] = {"anyOf": [_CATEGORY, list_of(_CATEGORY, 1, unique=True)]}
 
 ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ManifestField(
@@ -75,13 +85,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="categories",
-        form={
-            "type": "array",
-            "items": _CATEGORY,
-            "minItems": 1,
-            "maxItems": K_MAX,
-            "uniqueItems": True,
-        },
+        form=list_of(_CATEGORY, 1, K_MAX, unique=True),
         allowed="a list of different texts of 1 to "
         f"{CATEGORY_LENGTH} characters; with `missing` there are 2 to {K_MAX}",
         meaning="The possible answers, in order; a category's position is its code.",
@@ -92,12 +96,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="range",
-        form={
-            "type": "array",
-            "items": {"type": "integer", "minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER},
-            "minItems": 2,
-            "maxItems": 2,
-        },
+        form=list_of(_INTEGER, 2, 2),
         allowed=f"two integers `[a, b]` with a < b and at most {K_MAX} numbers from a to b",
         meaning="Stands for the categories a, a + 1, ..., b, both ends included. An attribute has "
         "`categories` or a `range`, not both.",
@@ -107,18 +106,17 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="number",
-        form={
-            "type": "object",
-            "properties": {
+        form=mapping_of(
+            {
                 "low": _LIMIT,
                 "high": _LIMIT,
                 "unit": text(UNIT_LENGTH),
-                "anchors": {"type": "array", "items": _LIMIT, "minItems": 2, "maxItems": K_MAX},
+                "anchors": list_of(_LIMIT, 2, K_MAX),
                 "for": {"type": "string", "enum": list(AIMS)},
             },
-            "required": ["low", "high"],
-            "additionalProperties": False,
-        },
+            "low",
+            "high",
+        ),
         allowed="`low` and `high`, two integers, low less than high; `unit`, up to "
         f"{UNIT_LENGTH} characters, may be left out. Of a sensitive attribute `anchors`, "
         "increasing integers from low to high, or `for`, `mean` or `quantiles`; in clear at most "
@@ -247,11 +245,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="shuffle",
-        form={
-            "type": "object",
-            "properties": {"last": {"type": "integer", "minimum": 0}},
-            "additionalProperties": False,
-        },
+        form=mapping_of({"last": {"type": "integer", "minimum": 0}}),
         allowed="a mapping, `{}` or with `last`, how many of the last categories keep their place; "
         "at least two change places. Not with `scale`, `range` or `number`",
         meaning="A device shows the categories in an order that it draws for each respondent. The "
@@ -274,27 +268,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="ask_if",
-        form={
-            "type": "object",
-            "propertyNames": NAME,
-            "additionalProperties": {
-                "type": "array",
-                "items": {
-                    "anyOf": [
-                        _CATEGORY,
-                        {
-                            "type": "integer",
-                            "minimum": -LARGEST_INTEGER,
-                            "maximum": LARGEST_INTEGER,
-                        },
-                    ]
-                },
-                "minItems": 1,
-                "uniqueItems": True,
-            },
-            "minProperties": 1,
-            "maxProperties": 1,
-        },
+        form=keyed_by(NAME, list_of({"anyOf": [_CATEGORY, _INTEGER]}, 1, unique=True), 1, 1),
         allowed="the name of an earlier attribute with a list of some of its categories, not all; "
         "`missing` is none of them. Not for a target; not for an attribute in clear after one that "
         "is perturbed",
@@ -314,14 +288,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="select",
-        form={
-            "type": "object",
-            "properties": {
+        form=mapping_of(
+            {
                 "at_least": {"type": "integer", "minimum": 0},
                 "at_most": {"type": "integer", "minimum": 1},
-            },
-            "additionalProperties": False,
-        },
+            }
+        ),
         allowed="a mapping with `at_least` and `at_most`, both optional, from 0 to the number of "
         "categories; `{}` without limits. Not with `missing`, `scale`, `range` or `ask_if`, and "
         "not for a target",
@@ -363,17 +335,11 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="items",
-        form={
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": NAME, "question": text(QUESTION_LENGTH)},
-                "required": ["name", "question"],
-                "additionalProperties": False,
-            },
-            "minItems": 2,
-            "maxItems": MOST_ATTRIBUTES,
-        },
+        form=list_of(
+            mapping_of({"name": NAME, "question": text(QUESTION_LENGTH)}, "name", "question"),
+            2,
+            MOST_ATTRIBUTES,
+        ),
         allowed="a list of two or more mappings with a `name`, that of an attribute, and a "
         "`question`, what the item says. Not with `select` or `number`, and not for a target",
         meaning="Makes the question a matrix: each item is answered by one of the `categories`, "
@@ -501,11 +467,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="attributes",
-        form={
-            "type": "object",
-            "propertyNames": NAME,
-            "additionalProperties": {"$ref": "#/definitions/translated_attribute"},
-        },
+        form=keyed_by(NAME, {"$ref": "#/definitions/translated_attribute"}),
         allowed="a mapping from the name of an attribute to its words; of a matrix its question "
         "and answers, and of each item its question",
         meaning="The words of the attributes in this language.",
@@ -542,7 +504,7 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="categories",
-        form={"type": "array", "items": _CATEGORY, "minItems": 1, "maxItems": K_MAX},
+        form=list_of(_CATEGORY, 1, K_MAX),
         allowed="as many texts as the attribute has categories, in the same order",
         meaning="The possible answers in this language; without them they stay as they are.",
         reason="Numbers and names need no translation.",

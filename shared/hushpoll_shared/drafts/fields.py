@@ -107,6 +107,25 @@ def text(longest: int, *, lines: bool = False) -> Form:
     }
 
 
+def list_of(items: Form, least: int = 0, most: int = 0, *, unique: bool = False) -> Form:
+    """Return the form of a list; 0 is no limit."""
+    limits = {"minItems": least, "maxItems": most, "uniqueItems": unique}
+    return {"type": "array", "items": items, **{key: one for key, one in limits.items() if one}}
+
+
+def mapping_of(properties: JsonObject, *required: str) -> Form:
+    """Return the form of a mapping with these keys and no others."""
+    needed: Form = {"required": list(required)} if required else {}
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
+
+
+def keyed_by(keys: Form, values: Form, least: int = 0, most: int = 0) -> Form:
+    """Return the form of a mapping with any keys of a form; 0 is no limit."""
+    limits = {"minProperties": least, "maxProperties": most}
+    form: Form = {"type": "object", "propertyNames": keys, "additionalProperties": values}
+    return {**form, **{key: one for key, one in limits.items() if one}}
+
+
 def names(fields: tuple[ManifestField, ...]) -> frozenset[str]:
     """Return the keys that may stand in a mapping with these fields."""
     return frozenset(entry.name for entry in fields)

@@ -35,7 +35,7 @@ from hushpoll_shared.survey.randomization.drawn_selects import (
     check_uses,
     units_of,
 )
-from hushpoll_shared.survey.randomization.draws import Draw, divide, expanded, marked
+from hushpoll_shared.survey.randomization.draws import Draw, expanded, marked
 from hushpoll_shared.survey.randomization.draws import units_of as draw_units_of
 from hushpoll_shared.survey.terms import (
     TEXTS,
@@ -208,7 +208,7 @@ class Manifest(Terms):
         split = base.published_split()
         units = draw_units_of(units_of(base.domain_sizes, base.selects), base.draws)
         parts = {name: part_of(self.epsilon, share) for name, share in split.shares(units).items()}
-        _, of_blocks = base._divided(split)
+        _, of_blocks = base.parts_by(split)
         parts |= {name: of_blocks[name] for name in owners if name in of_blocks}
         sizes = {one.name: (1 if one.k <= 256 else 2) for one in base.attributes}
         sizes |= {draw.name: -(-len(draw.blocks) // 8) for draw in self.draws}
@@ -250,17 +250,7 @@ class Manifest(Terms):
         """
         if self.questions:
             return self.expanded.budget()
-        return self._divided(self.published_split())[0]
-
-    def _divided(self, split: Split) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
-        return divide(
-            self.epsilon,
-            self.domain_sizes,
-            split,
-            together=self.together,
-            draws=self.draws,
-            apart=self.apart,
-        )
+        return self.parts_by(self.published_split())[0]
 
     def published_split(self) -> Split:
         """Return the split as it will be published: `optimal` as the weights that it comes to.
@@ -331,7 +321,7 @@ class Manifest(Terms):
 
         # of a number in a draw what it is given where it is answered
         expanded = self.expanded
-        _, budget = expanded._divided(expanded.published_split())
+        _, budget = expanded.parts_by(expanded.published_split())
         protocols = self._protocols()
         chosen = {}
         for attribute in unknown:
@@ -384,7 +374,7 @@ class Manifest(Terms):
         if self._without_anchors():
             return self.with_anchors().resolve()
         split = self.published_split()
-        _, budget = self._divided(split)
+        _, budget = self.parts_by(split)
         oracles = {}
         for name, (protocol, k) in self.perturbed().items():
             try:

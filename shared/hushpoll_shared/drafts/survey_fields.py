@@ -13,6 +13,9 @@ from hushpoll_shared.drafts.fields import (
     WEIGHT,
     FormPart,
     ManifestField,
+    keyed_by,
+    list_of,
+    mapping_of,
     text,
 )
 from hushpoll_shared.drafts.named_questions import MOST_PAIRS
@@ -117,15 +120,14 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="logo",
-        form={
-            "type": "object",
-            "properties": {
+        form=mapping_of(
+            {
                 "image": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
                 "alt": text(ALT_LENGTH),
             },
-            "required": ["image", "alt"],
-            "additionalProperties": False,
-        },
+            "image",
+            "alt",
+        ),
         allowed="a mapping with `image`, the SHA-256 of an image that the server keeps "
         "(`hushpoll draft image FILE`, or the draft's form on the dashboard), and `alt`, 1 to "
         f"{ALT_LENGTH} characters that are read in its place",
@@ -149,13 +151,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="translations",
-        form={
-            "type": "object",
-            "propertyNames": LANGUAGE,
-            "additionalProperties": {"$ref": "#/definitions/translation"},
-            "minProperties": 1,
-            "maxProperties": MOST_TRANSLATIONS,
-        },
+        form=keyed_by(LANGUAGE, {"$ref": "#/definitions/translation"}, 1, MOST_TRANSLATIONS),
         allowed=f"a mapping from 1 to {MOST_TRANSLATIONS} language tags to translations; "
         "needs `language`",
         meaning="All words of the survey in other languages.",
@@ -202,19 +198,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         form={
             "anyOf": [
                 {"type": "string", "enum": list(DRAFT_SPLITS)},
-                {
-                    "type": "object",
-                    "properties": {
-                        "weights": {
-                            "type": "object",
-                            "propertyNames": NAME,
-                            "additionalProperties": WEIGHT,
-                            "minProperties": 1,
-                        }
-                    },
-                    "required": ["weights"],
-                    "additionalProperties": False,
-                },
+                mapping_of({"weights": keyed_by(NAME, WEIGHT, 1)}, "weights"),
             ]
         },
         allowed="`uniform`, `k-based`, `optimal`, or `{weights: {attribute: number}}` with a "
@@ -257,12 +241,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="attributes",
-        form={
-            "type": "array",
-            "items": {"$ref": "#/definitions/attribute"},
-            "minItems": 1,
-            "maxItems": MOST_ATTRIBUTES,
-        },
+        form=list_of({"$ref": "#/definitions/attribute"}, 1, MOST_ATTRIBUTES),
         allowed=f"a list of 1 to {MOST_ATTRIBUTES} attributes, at least one of them perturbed and "
         "at most one a target",
         meaning="The questions, in the order of the record.",
@@ -272,7 +251,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="together",
-        form={"type": "array", "items": {"$ref": "#/definitions/block"}},
+        form=list_of({"$ref": "#/definitions/block"}),
         allowed="a list of blocks, each with a name and two or more perturbed attributes; no "
         "attribute is in two",
         meaning="Questions whose answers are randomised as one value, each group with one epsilon.",
@@ -293,7 +272,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="draws",
-        form={"type": "array", "items": {"$ref": "#/definitions/draw"}},
+        form=list_of({"$ref": "#/definitions/draw"}),
         allowed="a list of draws, each with a name, two or more blocks and how many of them a "
         "device answers; no block is in two",
         meaning="Blocks of which each device answers some, chosen at random by the device.",
@@ -324,7 +303,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="always",
-        form={"type": "array", "items": NAME, "maxItems": MOST_ATTRIBUTES},
+        form=list_of(NAME, most=MOST_ATTRIBUTES),
         allowed="a list of names of blocks, or of perturbed attributes that are in no block; with "
         "`answer` only",
         meaning="Blocks that everybody answers, where `answer` draws the others.",
@@ -335,11 +314,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="pairs",
-        form={
-            "type": "array",
-            "items": {"type": "array", "items": NAME, "minItems": 2, "maxItems": 2},
-            "maxItems": MOST_PAIRS,
-        },
+        form=list_of(list_of(NAME, 2, 2), most=MOST_PAIRS),
         allowed=f"a list of at most {MOST_PAIRS} pairs of two different attributes, each pair once",
         meaning="Pairs of questions whose relation the survey is to tell.",
         reason="A survey can be precise in every question and tell nothing of two together. The "
@@ -467,7 +442,7 @@ BLOCK: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="attributes",
-        form={"type": "array", "items": NAME, "minItems": 2, "maxItems": MOST_ATTRIBUTES},
+        form=list_of(NAME, 2, MOST_ATTRIBUTES),
         allowed="a list of two or more perturbed attributes with at most 65536 combinations of "
         "answers",
         meaning="The questions of the block, that whose code changes slowest first.",
@@ -502,7 +477,7 @@ DRAW: Final[tuple[ManifestField, ...]] = (
     ),
     ManifestField(
         name="blocks",
-        form={"type": "array", "items": NAME, "minItems": 2, "maxItems": MOST_ATTRIBUTES},
+        form=list_of(NAME, 2, MOST_ATTRIBUTES),
         allowed="a list of two or more blocks, by name; a perturbed attribute that is in no "
         "block is one of its name",
         meaning="What is drawn from, in the order of the record.",

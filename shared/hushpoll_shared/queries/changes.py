@@ -15,17 +15,13 @@ from hushpoll_shared.queries.parts import (
     HOW_TO_READ,
     LEVEL,
     BoundedEstimate,
+    ComparingQuery,
+    Comparison,
     EpsilonOfBoth,
     Wave,
-    both,
-    lines_about,
-    reading,
-    since_attribute,
-    since_survey,
-    since_version,
 )
-from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Result, Section, Tells, TextColumn, member
+from hushpoll_shared.querying.query import Spelling, confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 
 CHANGE: Final = (
@@ -65,7 +61,7 @@ class LabelChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOfShares(Result):
+class ChangeOfShares(Comparison):
     """How the shares of an attribute have changed between two versions."""
 
     title: ClassVar[str] = "change"
@@ -78,10 +74,6 @@ class ChangeOfShares(Result):
     assumption: str = member(ASSUMED)
     epsilon_of_both: EpsilonOfBoth
     changes: tuple[LabelChange, ...]
-
-    def of_what(self) -> str:
-        """Return which reports are compared with which."""
-        return both(self.before, self.after)
 
     def sections(self) -> Iterator[Section]:
         """Yield a row for each label."""
@@ -106,19 +98,9 @@ class ChangeOfShares(Result):
             most=DIFFERENCE,
         )
 
-    def notes(self) -> Iterator[str]:
-        """Yield how to read the intervals of the differences."""
-        together = self.intervals if self.simultaneous else None
-        spent = self.epsilon_of_both
-        yield from reading(len(self.changes), self.confidence, together, self.assumption, spent)
-
-    def methods(self) -> Mapping[str, object]:
-        """Return both sides, and what a person in both has spent."""
-        return lines_about(self.before, self.after, self.assumption, self.epsilon_of_both)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Change(Query[ChangeOfShares]):
+class Change(ComparingQuery[ChangeOfShares]):
     """Estimate how the shares of an attribute have changed since another version or survey.
 
     Both groups of respondents are taken for independent. The answer says what a person who answered
@@ -134,12 +116,7 @@ class Change(Query[ChangeOfShares]):
     example: ClassVar[str] = "health"
     looked_at: ClassVar[str] = "the changes between two versions or surveys"
     family: ClassVar[str] = "relations"
-    compares: ClassVar[bool] = True
 
-    attribute: str = parameter("Attribute of this version.", positional=True, attribute=True)
-    since_version: int = since_version()
-    since_survey: str | None = since_survey()
-    since_attribute: str | None = since_attribute()
     mapping: Mapping[str, str] | None = parameter(
         "JSON object from categories of this version to labels; a category that is not named is "
         "its own label. Both sides must have the same labels.",

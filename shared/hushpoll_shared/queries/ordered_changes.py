@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -19,26 +19,22 @@ from hushpoll_shared.queries.parts import (
     LEVEL,
     NO_TEXT,
     UNKNOWN,
+    ComparingQuery,
+    Comparison,
     EpsilonOfBoth,
     SummaryEstimate,
     Wave,
-    both,
     estimate_cell,
     length_of,
     limits_cell,
-    lines_about,
-    reading,
     says_nothing,
-    since_attribute,
-    since_survey,
-    since_version,
     spelled_scale,
 )
 from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
-from hushpoll_shared.querying.query import Query, confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
+from hushpoll_shared.querying.query import confidence, parameter, simultaneous
+from hushpoll_shared.querying.result import Line, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 
@@ -83,7 +79,7 @@ CHANGE: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOfStatistics(Result):
+class ChangeOfStatistics(Comparison):
     """How mean, share at a threshold and NPS have changed between two versions."""
 
     title: ClassVar[str] = "change of ordered answers"
@@ -97,10 +93,6 @@ class ChangeOfStatistics(Result):
     assumption: str = member(ASSUMED)
     epsilon_of_both: EpsilonOfBoth
     changes: tuple[StatisticChange, ...]
-
-    def of_what(self) -> str:
-        """Return which reports are compared with which."""
-        return both(self.before, self.after)
 
     def sections(self) -> Iterator[Section]:
         """Yield a row for each statistic."""
@@ -144,19 +136,11 @@ class ChangeOfStatistics(Result):
         sides = [side for one in self.changes for side in (one.before, one.after, one.difference)]
         if says_nothing(sides):
             yield CANNOT_CONCLUDE
-        together = self.intervals if self.simultaneous else None
-        spent = self.epsilon_of_both
-        yield from reading(len(self.changes), self.confidence, together, self.assumption, spent)
-
-    def methods(self) -> Mapping[str, object]:
-        """Return both sides, and what a person in both has spent."""
-        return lines_about(
-            self.before, self.after, self.assumption, self.epsilon_of_both, self.threshold
-        )
+        yield from super().notes()
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderedChange(Query[ChangeOfStatistics]):
+class OrderedChange(ComparingQuery[ChangeOfStatistics]):
     """Estimate how mean, share at a threshold and NPS have changed since another version or survey.
 
     Both groups of respondents are taken for independent. The answer says what a person who answered
@@ -169,12 +153,7 @@ class OrderedChange(Query[ChangeOfStatistics]):
     example: ClassVar[str] = "age"
     looked_at: ClassVar[str] = "the changes of a mean between two versions or surveys"
     family: ClassVar[str] = "ordered"
-    compares: ClassVar[bool] = True
 
-    attribute: str = parameter("Attribute of this version.", positional=True, attribute=True)
-    since_version: int = since_version()
-    since_survey: str | None = since_survey()
-    since_attribute: str | None = since_attribute()
     scores: Sequence[Score] | None = parameter(
         "Scores of the categories, as of `ordered-answers`.", None, spelling=SCORES
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Final, Literal
 
 from hushpoll_shared.qualifying.possible import Possible
 from hushpoll_shared.qualifying.subject import heading
-from hushpoll_shared.querying.query import parameter
-from hushpoll_shared.querying.result import TextColumn, member
+from hushpoll_shared.querying.query import Query, R, parameter
+from hushpoll_shared.querying.result import Result, TextColumn, member
 from hushpoll_shared.spelling.intervals import how_to_read
 
 Bound = Literal["bounded", "no lower bound", "no upper bound", "no bound"]
@@ -210,55 +210,65 @@ class EpsilonOfBoth:
     surveys: str = member("On all questions of both versions.")
 
 
-def both(before: Wave, after: Wave) -> str:
-    """Return the line that says which reports are compared with which."""
-    return f"{after.of_what()}, since {before.of_what()}"
+class Comparison(Result):
+    """A result about two versions: its two sides, and how to read the differences of its rows."""
 
+    before: Wave
+    after: Wave
+    confidence: float
+    simultaneous: bool
+    intervals: str
+    assumption: str
+    epsilon_of_both: EpsilonOfBoth
+    changes: tuple[Any, ...]
 
-def reading(
-    rows: int, confidence: float, intervals: str | None, assumption: str, spent: EpsilonOfBoth
-) -> Iterator[str]:
-    """Yield how to read the intervals of so many differences, and what they assume.
+    def of_what(self) -> str:
+        """Return which reports are compared with which."""
+        return f"{self.after.of_what()}, since {self.before.of_what()}"
 
-    `intervals` says so where they hold together; a text shows those of the differences alone.
-    """
-    yield intervals or how_to_read(rows, confidence)
-    yield assumption
-    yield (
-        f"A person who answered both has spent epsilon {spent.surveys}, of which "
-        f"{spent.attribute} on this attribute."
-    )
+    def notes(self) -> Iterator[str]:
+        """Yield how to read the intervals of the differences, which alone a text shows."""
+        together = self.intervals if self.simultaneous else None
+        yield together or how_to_read(len(self.changes), self.confidence)
+        yield self.assumption
+        yield (
+            f"A person who answered both has spent epsilon {self.epsilon_of_both.surveys}, of "
+            f"which {self.epsilon_of_both.attribute} on this attribute."
+        )
 
-
-def lines_about(
-    before: Wave, after: Wave, assumption: str, spent: EpsilonOfBoth, threshold: float | None = None
-) -> dict[str, object]:
-    """Return the lines of both sides for the sheet of methods."""
-    lines: dict[str, object] = {"assumption": assumption, "threshold": threshold}
-    for side, wave in (("before", before), ("after", after)):
-        lines |= {f"{side}: {name}": value for name, value in wave.lines()}
-    return lines | {
-        f"epsilon of a person in both: {name}": getattr(spent, name)
-        for name in ("attribute", "surveys")
-    }
+    def methods(self) -> Mapping[str, object]:
+        """Return both sides, and what a person in both has spent."""
+        lines: dict[str, object] = {
+            "assumption": self.assumption,
+            "threshold": getattr(self, "threshold", None),
+        }
+        for side, wave in (("before", self.before), ("after", self.after)):
+            lines |= {f"{side}: {name}": value for name, value in wave.lines()}
+        return lines | {
+            f"epsilon of a person in both: {name}": getattr(self.epsilon_of_both, name)
+            for name in ("attribute", "surveys")
+        }
 
 
 NO_TEXT: Final = tuple(f"{side}_says_nothing" for side in SIDES)
 """Columns that a table file of a comparison does not have."""
 
 
-def since_version() -> Any:
-    """Return the field that says which version this one is compared with."""
-    means = "Version to compare with."
-    return parameter(means, least=1, most=2**31 - 1, flag="since", elsewhere=True)
+@dataclass(frozen=True, kw_only=True)
+class ComparingQuery(Query[R]):
+    """A query about an attribute of two versions."""
 
+    compares: ClassVar[bool] = True
 
-def since_survey() -> Any:
-    """Return the field that says of which survey that version is."""
-    means = "Survey of that version; by default this one. The token must be for both."
-    return parameter(means, None, elsewhere=True)
-
-
-def since_attribute() -> Any:
-    """Return the field that says which attribute of that version is compared."""
-    return parameter("Its attribute; by default the one of the same name.", None)
+    attribute: str = parameter("Attribute of this version.", positional=True, attribute=True)
+    since_version: int = parameter(
+        "Version to compare with.", least=1, most=2**31 - 1, flag="since", elsewhere=True
+    )
+    since_survey: str | None = parameter(
+        "Survey of that version; by default this one. The token must be for both.",
+        None,
+        elsewhere=True,
+    )
+    since_attribute: str | None = parameter(
+        "Its attribute; by default the one of the same name.", None
+    )

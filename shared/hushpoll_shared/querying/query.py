@@ -235,9 +235,11 @@ class Query(Request, Generic[R]):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.file_name = cls.file_name or cls.name
+        # a base that several queries share has no name
+        cls.file_name = cls.file_name or getattr(cls, "name", "")
         for base in cls.__dict__.get("__orig_bases__", ()):
-            if get_origin(base) is Query:
+            origin = get_origin(base)
+            if isinstance(origin, type) and issubclass(origin, Query):
                 cls.result_type = get_args(base)[0]
 
     @classmethod

@@ -27,6 +27,7 @@ def all_queries() -> Mapping[str, type[Query[Any]]]:
             if not name.endswith("__main__")
             for value in vars(import_module(name)).values()
             if isinstance(value, type) and issubclass(value, Query) and value.__module__ == name
+            if "name" in vars(value)
         }
     )
 

@@ -12,15 +12,7 @@ _MOST_NAMED: Final = 20
 
 
 def nearest_name(given: str, names: Sequence[str]) -> str | None:
-    """Return the nearest of the known names, whatever the case; None if none is near.
-
-    Examples
-    --------
-    >>> nearest_name("gendre", ["age", "gender"]), nearest_name("x", ["age"])
-    ('gender', None)
-    >>> nearest_name("AGE", ["age"])
-    'age'
-    """
+    """Return the nearest of the known names, whatever the case; None if none is near."""
     folded = {name.casefold(): name for name in reversed(names)}
     close = difflib.get_close_matches(given, names, n=1)
     close = close or [folded[one] for one in difflib.get_close_matches(given.casefold(), folded)]

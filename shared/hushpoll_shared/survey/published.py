@@ -58,7 +58,7 @@ from hushpoll_shared.survey.randomization.budget import (
 from hushpoll_shared.survey.randomization.drawn_selects import (
     check_selects,
 )
-from hushpoll_shared.survey.randomization.draws import Draw, check_claims, divide, marked
+from hushpoll_shared.survey.randomization.draws import Draw, check_claims, marked
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 
 FORMAT: Final = 1
@@ -289,14 +289,7 @@ class Published(Terms):
     @cached_property
     def _divided(self) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
         """Epsilon of each draw and each block outside draws, and of every block, by the split."""
-        return divide(
-            self.epsilon,
-            self.domain_sizes,
-            self.split,
-            together=self.together,
-            draws=self.draws,
-            apart=self.apart,
-        )
+        return self.parts_by(self.split)
 
     @property
     def later_format(self) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ from hushpoll_shared.survey.randomization.draws import (
     Draw,
     check_draws,
     check_split_of_draws,
+    divide,
     read_draws,
 )
 from hushpoll_shared.survey.wording import (
@@ -160,17 +161,7 @@ class Terms:
             blocks={block.name: block.attributes for block in self.together},
             draws=[draw.name for draw in self.draws],
         )
-        check_translations(
-            self.translations,
-            self.attributes,
-            language=self.language,
-            description=self.description,
-            purpose=self.purpose,
-            selects=self.selects,
-            thanks=self.thanks,
-            logo=self.logo,
-            matrices=self.matrices,
-        )
+        check_translations(self)
         check_selects(self.selects, self.attributes, self.together)
         check_together(self.together, self.attributes)
         check_split(self.split, self.together, self.selects)
@@ -204,6 +195,17 @@ class Terms:
         alone = {name: k for name, k in self.domain_sizes.items() if name not in drawn}
         return parts_of(self.selects, alone)
 
+    def parts_by(self, split: Split) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+        """Return the epsilon of each draw and each block outside draws, and of every block."""
+        return divide(
+            self.epsilon,
+            self.domain_sizes,
+            split,
+            together=self.together,
+            draws=self.draws,
+            apart=self.apart,
+        )
+
     @property
     def opens_at(self) -> datetime | None:
         """When the survey opens, aware, in UTC."""
@@ -229,18 +231,7 @@ class Terms:
                 f"{', '.join(self.languages) or 'not stated'}",
                 field="language",
             )
-        return wording(
-            None if language is None else named.get(language),
-            self.attributes,
-            language=self.language,
-            title=self.title,
-            description=self.description,
-            purpose=self.purpose,
-            selects=self.selects,
-            thanks=self.thanks,
-            logo=self.logo,
-            matrices=self.matrices,
-        )
+        return wording(self, None if language is None else named.get(language))
 
     def _check_presentation(self) -> None:
         if self.operator is not None:
@@ -312,14 +303,9 @@ class Terms:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
             }
-        if self.together:
-            document["together"] = [block.to_dict() for block in self.together]
-        if self.selects:
-            document["selects"] = [select.to_dict() for select in self.selects]
-        if self.draws:
-            document["draws"] = [draw.to_dict() for draw in self.draws]
-        if self.matrices:
-            document["matrices"] = [matrix.to_dict() for matrix in self.matrices]
+        for key in ("together", "selects", "draws", "matrices"):
+            if getattr(self, key):
+                document[key] = [entry.to_dict() for entry in getattr(self, key)]
         if self.shared_device:
             document["shared_device"] = True
         if self.protected is not None:

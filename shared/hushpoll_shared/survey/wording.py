@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.canonical import check_keys
@@ -31,22 +31,25 @@ from hushpoll_shared.survey.questions.matrices import SHARED_WORDS, Matrix
 from hushpoll_shared.survey.questions.number import UNIT_LENGTH
 from hushpoll_shared.survey.questions.presentation import (
     ALT_LENGTH,
-    Logo,
     check_ends_of_scale,
     read_ends,
 )
-from hushpoll_shared.survey.questions.selects import Selection
+
+if TYPE_CHECKING:
+    from hushpoll_shared.survey.terms import Terms
 
 MOST_TRANSLATIONS: Final = 100
 
 # BCP 47, of which a survey needs the language, the script and the region.
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_KEYS: Final = frozenset(
-    {
-        *("title", "description", "purpose", "thanks", "logo"),
-        *("sections", "attributes", "selects", "select_help", "matrices"),
-    }
-)
+_TEXTS: Final = ("description", "purpose", "thanks", "logo")
+_PARTS: Final = ("sections", "attributes", "selects", "select_help", "matrices")
+_KEYS: Final = frozenset({"title", *_TEXTS, *_PARTS})
+_LENGTHS: Final = {
+    "description": DESCRIPTION_LENGTH,
+    "purpose": PURPOSE_LENGTH,
+    "thanks": THANKS_LENGTH,
+}
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help", "ends"})
 
 
@@ -70,20 +73,12 @@ class Question:
 
     def to_dict(self) -> dict[str, object]:
         """Return the words as JSON, without the name and without what is absent."""
-        document: dict[str, object] = {}
-        if self.question is not None:
-            document["question"] = self.question
-        if self.categories is not None:
-            document["categories"] = list(self.categories)
-        if self.missing is not None:
-            document["missing"] = self.missing
-        if self.unit is not None:
-            document["unit"] = self.unit
-        if self.help is not None:
-            document["help"] = self.help
-        if self.ends is not None:
-            document["ends"] = list(self.ends)
-        return document
+        words = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in words.items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -113,21 +108,18 @@ class Translation:
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
         document: dict[str, object] = {"title": self.title}
-        for key in ("description", "purpose", "thanks", "logo"):
+        for key in _TEXTS:
             value = getattr(self, key)
             if value is not None:
                 document[key] = value
-        if self.sections:
-            document["sections"] = dict(self.sections)
-        if self.questions:
-            document["attributes"] = {one.name: one.to_dict() for one in self.questions}
-        if self.selects:
-            document["selects"] = dict(self.selects)
-        if self.select_help:
-            document["select_help"] = dict(self.select_help)
-        if self.matrices:
-            document["matrices"] = dict(self.matrices)
-        return document
+        parts = {
+            "sections": dict(self.sections),
+            "attributes": {one.name: one.to_dict() for one in self.questions},
+            "selects": dict(self.selects),
+            "select_help": dict(self.select_help),
+            "matrices": dict(self.matrices),
+        }
+        return document | {key: words for key, words in parts.items() if words}
 
 
 @dataclass(frozen=True)
@@ -193,24 +185,24 @@ def _read(language: str, value: object) -> Translation:
     where = f"translations[{language}]"
     document = _mapping(value, where)
     check_keys(document, _KEYS, ("title",), where=where)
-    sections = _mapping(document.get("sections", {}), f"{where}.sections")
-    attributes = _mapping(document.get("attributes", {}), f"{where}.attributes")
-    selects = _mapping(document.get("selects", {}), f"{where}.selects")
-    select_help = _mapping(document.get("select_help", {}), f"{where}.select_help")
-    matrices = _mapping(document.get("matrices", {}), f"{where}.matrices")
+    parts = {key: _mapping(document.get(key, {}), f"{where}.{key}") for key in _PARTS}
+    attributes = parts["attributes"]
     return Translation(
         language,
         _words(document["title"]),
-        _words(document.get("description")),
-        _words(document.get("purpose")),
-        tuple(sorted((_words(name), _words(words)) for name, words in sections.items())),
-        tuple(_read_question(name, attributes[name], where) for name in sorted(attributes)),
-        tuple(sorted((_words(name), _words(words)) for name, words in selects.items())),
-        tuple(sorted((_words(name), _words(words)) for name, words in select_help.items())),
-        _words(document.get("thanks")),
-        _words(document.get("logo")),
-        tuple(sorted((_words(name), _words(words)) for name, words in matrices.items())),
+        questions=tuple(
+            _read_question(name, attributes[name], where) for name in sorted(attributes)
+        ),
+        sections=_pairs(parts["sections"]),
+        selects=_pairs(parts["selects"]),
+        select_help=_pairs(parts["select_help"]),
+        matrices=_pairs(parts["matrices"]),
+        **{key: _words(document.get(key)) for key in _TEXTS},
     )
+
+
+def _pairs(part: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((_words(name), _words(words)) for name, words in part.items()))
 
 
 def _read_question(name: str, value: object, where: str) -> Question:
@@ -245,71 +237,56 @@ def _words(value: Any) -> Any:
     return normalized(value)
 
 
-def check_translations(
-    translations: Sequence[Translation],
-    attributes: Sequence[Attribute],
-    *,
-    language: str | None,
-    description: str | None,
-    purpose: str | None,
-    selects: Sequence[Selection] = (),
-    thanks: str | None = None,
-    logo: Logo | None = None,
-    matrices: Sequence[Matrix] = (),
-) -> None:
+def check_translations(survey: Terms) -> None:
     """Refuse translations that are incomplete or translate what the survey does not have.
 
     A respondent reads one language, so a translation has every text that the survey has: the title,
     the description, the purpose, each section, each question and each missing category. Categories
     may be left as they are.
     """
-    if translations and language is None:
+    if survey.translations and survey.language is None:
         raise InvalidParameter(
             "the survey has translations and does not state its own language; add it, such as "
             "language: en",
             field="language",
         )
-    for translation in translations:
+    for translation in survey.translations:
         where = f"translations[{translation.language}]"
-        if translation.language == language:
+        if translation.language == survey.language:
             raise InvalidParameter(
                 f"{where} is the survey's own language; remove this translation", field=where
             )
         check_text(translation.title, field=f"{where}.title", longest=TITLE_LENGTH)
-        for key, own, longest in (
-            ("description", description, DESCRIPTION_LENGTH),
-            ("purpose", purpose, PURPOSE_LENGTH),
-            ("thanks", thanks, THANKS_LENGTH),
-        ):
-            _check_both(own, getattr(translation, key), f"{where}.{key}", longest, lines=True)
-        alt = None if logo is None else logo.alt
+        for key, longest in _LENGTHS.items():
+            own, words = getattr(survey, key), getattr(translation, key)
+            _check_both(own, words, f"{where}.{key}", longest, lines=True)
+        alt = None if survey.logo is None else survey.logo.alt
         _check_both(alt, translation.logo, f"{where}.logo", ALT_LENGTH)
-        _check_sections(translation, attributes, where)
-        _check_questions(translation, attributes, where)
-        for key, groups in (("selects", selects), ("matrices", matrices)):
-            _check_groups(getattr(translation, key), groups, f"{where}.{key}")
-        _check_helps(translation, selects, where)
-        _check_scales(translation, matrices, where)
+        _check_sections(translation, survey.attributes, where)
+        _check_questions(translation, survey.attributes, where)
+        for key, groups in (("selects", survey.selects), ("matrices", survey.matrices)):
+            asked = {group.name: group.question for group in groups}
+            _check_named(asked, getattr(translation, key), f"{where}.{key}", QUESTION_LENGTH)
+        helps = {select.name: select.help for select in survey.selects}
+        _check_named(
+            helps, translation.select_help, f"{where}.select_help", HELP_LENGTH, lines=True
+        )
+        _check_scales(translation, survey.matrices, where)
 
 
-def _check_helps(translation: Translation, selects: Sequence[Selection], where: str) -> None:
-    """Refuse help texts of select-alls that are not translated exactly."""
-    own = {select.name: select.help for select in selects}
-    words = dict(translation.select_help)
-    for name in sorted({*own, *words}):
-        path = f"{where}.select_help[{name}]"[:200]
-        _check_both(own.get(name), words.get(name), path, HELP_LENGTH, lines=True)
-
-
-def _check_groups(
-    words: Sequence[tuple[str, str]], groups: Sequence[Selection] | Sequence[Matrix], where: str
+def _check_named(
+    own: Mapping[str, str | None],
+    words: Sequence[tuple[str, str]],
+    where: str,
+    longest: int,
+    *,
+    lines: bool = False,
 ) -> None:
-    """Refuse what is asked of select-alls or matrices if it is not translated exactly."""
-    own = {group.name: group.question for group in groups}
+    """Refuse texts of select-alls or matrices that are not translated exactly."""
     translated = dict(words)
     for name in sorted({*own, *translated}):
         path = f"{where}[{name}]"[:200]
-        _check_both(own.get(name), translated.get(name), path, QUESTION_LENGTH)
+        _check_both(own.get(name), translated.get(name), path, longest, lines=lines)
 
 
 def _check_scales(translation: Translation, matrices: Sequence[Matrix], where: str) -> None:
@@ -442,26 +419,15 @@ def _check_both(
     check_text(words, field=path, longest=longest, lines=lines)
 
 
-def wording(
-    translation: Translation | None,
-    attributes: Sequence[Attribute],
-    *,
-    language: str | None,
-    title: str,
-    description: str | None,
-    purpose: str | None,
-    selects: Sequence[Selection] = (),
-    thanks: str | None = None,
-    logo: Logo | None = None,
-    matrices: Sequence[Matrix] = (),
-) -> Wording:
+def wording(survey: Terms, translation: Translation | None) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
+    attributes, selects, matrices = survey.attributes, survey.selects, survey.matrices
     if translation is None:
         return Wording(
-            language,
-            title,
-            description,
-            purpose,
+            survey.language,
+            survey.title,
+            survey.description,
+            survey.purpose,
             tuple(attribute.question or attribute.name for attribute in attributes),
             tuple(attribute.domain for attribute in attributes),
             tuple(attribute.section for attribute in attributes),
@@ -470,8 +436,8 @@ def wording(
             tuple(attribute.help for attribute in attributes),
             tuple(select.help for select in selects),
             tuple(attribute.ends for attribute in attributes),
-            thanks,
-            None if logo is None else logo.alt,
+            survey.thanks,
+            None if survey.logo is None else survey.logo.alt,
             tuple(matrix.question or matrix.name for matrix in matrices),
         )
     words = {question.name: question for question in translation.questions}
