@@ -235,11 +235,12 @@ def two_pages(pdf: bytes) -> int:
 def publish(browser: Browser, page: Page, url: str, survey: str) -> str:
     """Publish two questions of three, and read as anybody what is public."""
     page.goto(f"{survey}/report")
+    for question in (SMOKES, GENDER):
+        page.get_by_role("checkbox", name=question).first.check()
+    page.get_by_role("button", name="Choose these for publishing").click()
     form = page.locator(
         "form[action$='/public-results']", has=page.get_by_role("button", name="Publish")
     )
-    for question in (SMOKES, GENDER):
-        form.get_by_role("checkbox", name=question).first.check()
     for box in ("Publish them although the survey still runs", "Everybody may read these results"):
         form.get_by_label(box).check()
     form.get_by_role("button", name="Publish the results").click()

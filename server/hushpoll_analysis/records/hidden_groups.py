@@ -300,8 +300,11 @@ class ClearGroups:
                 f"see no group of fewer than {self.smallest} reports, and none by which figures "
                 "together would tell of fewer."
             )
-        for name in hidden:
-            yield f"{name} is left out, because {self._reason}."
+        if len(hidden) == 1:
+            yield f"{hidden[0]} is left out, because {self._reason}."
+        elif hidden:
+            reason = self._reason.replace("its", "their", 1)
+            yield f"{_listed(hidden)} are left out, because {reason}."
         for a, b in sorted(self.apart):
             yield f"{self.no_table(a, b)[:1].upper()}{self.no_table(a, b)[1:]}."
 

@@ -24,6 +24,8 @@ MINUS: Final = "\u2212"
 NO_BREAK: Final = "\u00a0"
 MOST_PLACES: Final = 4
 _HYPHEN: Final = re.compile(r"(?<![\w.\u2212-])-(?=\d)")
+NO_DECIMAL: Final = "0.0000"
+"""How a terminal writes a number below 0.00005."""
 _DECIMAL: Final = re.compile(r"(?<![\w.])([+-]?)(\d+\.\d{4})(?![\w.])")
 
 
@@ -58,6 +60,11 @@ def fixed(value: float, places: int, *, plus: bool = False) -> str:
 def percent(share: float, places: int = 1) -> str:
     """Return a share as a percentage."""
     return f"{fixed(100 * share, places)}{percent_sign()}"
+
+
+def percent_of_error(error: float) -> str:
+    """Return the standard error of a share as a percentage, with two significant digits or more."""
+    return percent(error, max(1, decimals_of(100 * error)) if error > 0 else 1)
 
 
 def factor(value: float) -> str:
@@ -118,10 +125,13 @@ def points_limits(lower: float, upper: float) -> str:
 
 
 def scale_figure(value: float, lower: float, upper: float, ends: Possible) -> str:
-    """Return a mean with the digits that its interval supports, within its scale."""
+    """Return a mean with the digits that its interval supports.
+
+    One that falls outside its scale is said to be about the end of that.
+    """
     low, high = ends
-    places = places_of(upper - lower, high - low)
-    return fixed(min(max(value, low), high), places)
+    figure = fixed(min(max(value, low), high), places_of(upper - lower, high - low))
+    return figure if low <= value <= high else say("about {share}", share=figure)
 
 
 def scale_limits(lower: float, upper: float, ends: Possible) -> str:
@@ -167,7 +177,13 @@ def cells_of_line(
                 _DECIMAL.sub(lambda one: one[1] + with_decimals(float(one[2]), decimals), text)
                 for text in texts
             ]
-    return tuple(cell_of_shares(text, possible) for text in texts)
+    cells = [cell_of_shares(text, possible) for text in texts]
+    if possible in (SHARES, DIFFERENCES) and ERROR in columns:
+        place = columns.index(ERROR)
+        if texts[place] == NO_DECIMAL:  # it has no other digits, and is not none
+            sign = percent_sign() if possible == SHARES else ""
+            cells[place] = f"< {fixed(0.01, 2)}{sign}"
+    return tuple(cells)
 
 
 def _share_places(lower: float | None, upper: float | None) -> int:
@@ -190,6 +206,7 @@ def isolated(text: object) -> Markup:
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "bdi": isolated,
     "percentage": percent,
+    "percentage_of_error": percent_of_error,
     "percentage_points": points,
     "level": level,
     "true_minus": with_minus,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from flask import Response, request
+from flask import Response, g, request
 from werkzeug.datastructures import MultiDict
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
@@ -76,7 +76,8 @@ def report(row: VersionRow) -> Response:
         not_over = refused.detail
     history = parts.public_results.history(row)
     standing = next((one for one in history if one["taken_back_at"] is None), None)
-    chosen = _chosen(request.args, labels_of(published))
+    given = request.form if "refusal" in g else request.args
+    chosen = _chosen(given, labels_of(published))
     runs = parts.surveys.state(row).value in ("open", "closing")
 
     def number_of(names: Sequence[str]) -> str:
@@ -94,10 +95,11 @@ def report(row: VersionRow) -> Response:
         runs=runs,
         randomised={one.name for one in published.perturbed},
         chosen=chosen,
-        results=_results(request.args.getlist("result"), names_of(published)),
+        results=_results(given.getlist("result"), names_of(published)),
         regressions=[one for one in shown_of(row) if one["regression"]],
         ticked=request.args.getlist("regression"),
-        asked=bool(request.args),
+        asked=bool(given),
+        language=given.get("language", ENGLISH),
         earlier=any(
             one.name == row.name and one.version < row.version for one in parts.surveys.all()
         ),

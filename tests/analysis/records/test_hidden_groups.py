@@ -117,6 +117,15 @@ def test_an_attribute_of_which_one_group_is_left_is_left_out():
     groups = groups_of(records)
     assert groups.hidden == ("commune",)
     assert "commune is left out" in groups.sentences()[0]
+
+
+def test_attributes_that_are_left_out_are_listed_in_one_sentence():
+    """Guards: a warning for each question stood on every page."""
+    people = [(at % 4, at % 3) for at in range(12)]
+    groups = groups_of(records_of(people, commune=4, school=3), smallest=20)
+    assert groups.hidden == ("commune", "school")
+    (sentence,) = groups.sentences()
+    assert sentence.startswith("commune and school are left out, because their categories could")
     assert [one.name for one in groups.shown.attributes] == ["smokes"]
 
 

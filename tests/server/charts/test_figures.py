@@ -26,6 +26,11 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
         (figures.share_limits(-0.1, 0.14), "0 to 14 %"),
         (figures.points_figure(-0.19, -0.32, -0.06), "\u221219 points"),
         (figures.points_figure(0.01, -0.1, 0.1), "+1 point"),
+        (figures.percent_of_error(0.123), "12.3 %"),
+        (figures.percent_of_error(0.00042), "0.042 %"),
+        (figures.percent_of_error(0.0000042), "0.00042 %"),
+        (figures.scale_figure(-0.2, -0.4, 0.1, (0, 10)), "about 0.0"),
+        (figures.scale_figure(10.2, 9.9, 10.4, (0, 10)), "about 10.0"),
         (figures.points_limits(-0.32, 0.06), "\u221232 to +6"),
         (figures.scale_figure(5.71, 4.8, 6.6, (0, 10)), "5.7"),
         (figures.scale_limits(-1.0, 6.6, (0, 10)), "0.0 to 6.6"),
@@ -38,6 +43,14 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES
 )
 def test_figure_has_one_notation(told, words):
     assert told.replace("\u00a0", " ") == words
+
+
+def test_an_error_below_the_digits_of_a_terminal_is_not_said_to_be_none():
+    """Guards: a standard error read 0.0 %."""
+    columns = ["estimate", "std. error", "95 % interval"]
+    texts = ["0.2501", "0.0000", "0.2500 to 0.2502"]
+    told = figures.cells_of_line(texts, columns, SHARES)
+    assert told[1].replace("\u00a0", " ") == "< 0.01 %"
 
 
 def test_mean_has_the_digits_with_which_its_error_has_two():

@@ -396,6 +396,17 @@ def test_a_wrong_number_of_the_plan_is_told_beside_it(site, visit, field, text, 
     assert "It can be published" in page
 
 
+def test_the_plan_calls_questions_by_their_texts(site, visit):
+    """Guards: a verdict named attributes where people had written a question."""
+    ada = visit("ada", every="editor")
+    path = begun(ada)
+    change(ada, path, **{"q0-question": "Coffee?"})
+    page = ada.get(f"{path}?n=40&beside=now").text
+    plan = page[page.index('data-live="plan"') :].partition("</details>")[0]
+    assert "“Coffee?”" in plan.partition("</p>")[0]
+    assert "question-1" not in plan
+
+
 def test_numbers_of_the_plan_go_along_from_tab_to_tab(site, visit):
     ada = visit("ada", every="editor")
     path = begun(ada)

@@ -456,7 +456,10 @@ def test_editor_reports_publishes_and_takes_back(server, open_page):
         with page.expect_download() as download:
             page.get_by_role("button", name="Make the report").click()
         assert download.value.suggested_filename == f"over-1.{ending}"
-    page.locator("#p-q-1").check()
+    for at in "ab":
+        page.locator(f"#r-{at}-0").select_option("")
+    page.locator("#r-q-1").check()
+    page.get_by_role("button", name="Choose these for publishing").click()
     page.get_by_label("Everybody may read these results").check()
     page.get_by_role("button", name="Publish the results").click()
     link = page.locator(".panel.link a")

@@ -96,7 +96,7 @@ def test_two_questions_are_two_ticks_and_all_of_them_is_one(site, over, visit):
     editor = visit("ada", work="editor")
     form = editor.get(f"{PATH}/report").text
     boxes = re.findall(r'<input type="checkbox"[^>]*name="(?:attribute|all)"[^>]*>', form)
-    assert len(boxes) > 7
+    assert len(boxes) == 6  # each question stands on one list
     assert not [box for box in boxes if "checked" in box]
     names = list(site.services.survey_reports.choices(site.row(), may_export=False).attributes)
     for ticked, shown in (
@@ -110,11 +110,32 @@ def test_two_questions_are_two_ticks_and_all_of_them_is_one(site, over, visit):
         assert site.services.public_results.history(site.row())[0]["attributes"] == shown
 
 
+def test_questions_are_listed_once_and_chosen_for_publishing_from_there(site, over, visit):
+    """Guards: two forms of one page listed every question."""
+    editor = visit("ada", work="editor")
+    page = editor.get(
+        f"{PATH}/report?attribute=age&rows=age&columns=gender&estimator=projected"
+    ).text
+    report, _, public = page.partition('id="public"')
+    assert report.count('name="attribute"') == 5
+    assert 'formaction="/dashboard/surveys/work/versions/1/report#public"' in report
+    sent = re.findall(r'<input type="hidden" name="(\w+)" value="(\w+)">', public)
+    assert [pair for pair in sent if pair[0] in ("attribute", "rows", "columns", "estimator")] == [
+        ("attribute", "age"),
+        ("rows", "age"),
+        ("columns", "gender"),
+        ("estimator", "projected"),
+    ]
+    reader = visit("eve", work="reader").get(f"{PATH}/report").text
+    assert "Choose these for publishing" not in reader
+
+
 def test_editor_publishes_results_so_far_of_randomised_answers_alone(site, visit):
     site.fill(site.publish(), 40)
     site.seal()
     editor = visit("ada", work="editor")
-    form = editor.get(f"{PATH}/report").text.partition('id="public"')[2]
+    asked = "attribute=age&attribute=income"
+    form = editor.get(f"{PATH}/report?{asked}").text.partition('id="public"')[2]
     assert "This survey still runs" in form
     assert 'value="age"' in form
     assert 'value="income"' not in form  # it is sent in clear

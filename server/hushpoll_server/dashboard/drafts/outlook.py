@@ -16,6 +16,7 @@ from hushpoll_server.dashboard.drafts.form import CONTROLS, Form
 from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
 from hushpoll_server.dashboard.drafts.question_fields import ENDS
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
+from hushpoll_server.dashboard.questions import names_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.pages.rendering import rendered
@@ -196,6 +197,8 @@ class Outlook:
     later: bool = False
     faults: dict[str, list[str]] = field(default_factory=dict)
     listed: list[Told] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """What the page calls questions; those of a draft that could be planned."""
 
     @property
     def publishable(self) -> bool:
@@ -229,6 +232,7 @@ def outlook_of(
             if published is not None and later:
                 seen.later = True
             elif published is not None:
+                seen.names = names_of(published)
                 seen.warnings = publishing_warnings(published, expected=_expected())
                 language = seen.language if seen.language in published.languages else None
                 seen.page = rendered(published, published.wording(language), preview=True)
