@@ -39,10 +39,10 @@ from hushpoll_analysis.auditing.power import AuditAssumptions, Outlook, outlooks
 from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
 from hushpoll_analysis.auditing.report import (
     NO_LABELS,
-    Compared,
     FairnessAudit,
+    MetricConclusion,
     Withheld,
-    compared,
+    conclusion_of,
     interval,
 )
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
@@ -142,7 +142,7 @@ def audit(
             outside=min(max(outside, 0.0), 1 - SMALLEST_SHARE),
         )
     rows = _fakes(published, moments, each_value=predicted.ndim == 2)
-    metrics: dict[str, Compared | Withheld] = {}
+    metrics: dict[str, MetricConclusion | Withheld] = {}
     for name, metric in METRICS.items():
         metrics[name] = NO_LABELS
         if labelled or not metric.uses_labels:
@@ -159,7 +159,7 @@ def audit(
                     answering=answering,
                 )
                 poisoning = replace(poisoning, turning_share=turning)
-            metrics[name] = compared(
+            metrics[name] = conclusion_of(
                 estimated,
                 name,
                 outlook=prospects.get(name),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import PairCounts, paired
@@ -49,7 +49,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies(Found):
+class Dependencies(ArrayResult):
     """Which of many pairs of attributes depend on each other.
 
     Attributes

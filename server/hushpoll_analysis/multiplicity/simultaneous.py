@@ -38,7 +38,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.precision import widest
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.records.laws import even_law_of, law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -89,7 +89,7 @@ _BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousEstimates(Found):
+class SimultaneousEstimates(ArrayResult):
     """Estimates of attributes' categories with intervals that hold together.
 
     Attributes

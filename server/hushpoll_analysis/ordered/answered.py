@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.set_shares import group_share
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.statistics import Bounded, bounded_share
@@ -85,7 +85,7 @@ class AnsweredAttribute:
         return entry
 
 
-class AnsweredShares(Found, list[AnsweredAttribute]):
+class AnsweredShares(ArrayResult, list[AnsweredAttribute]):
     """Shares among those who answered, of attributes, at least one, from the same records."""
 
     verdict: Verdict | None = None

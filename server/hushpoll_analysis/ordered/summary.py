@@ -13,7 +13,7 @@ from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
@@ -108,7 +108,7 @@ N_COUNTS_ALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedSummary(Found):
+class OrderedSummary(ArrayResult):
     """What the ordered answers to one question come to, with intervals.
 
     Attributes

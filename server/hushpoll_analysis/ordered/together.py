@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, doubtful, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
@@ -56,7 +56,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousMeans(Found):
+class SimultaneousMeans(ArrayResult):
     """Means whose intervals hold together.
 
     Attributes

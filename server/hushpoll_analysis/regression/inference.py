@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 
 from hushpoll_analysis.regression.answers import Unit, even_products_of_cells, patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
-from hushpoll_analysis.regression.likelihood import Likelihood, asked
+from hushpoll_analysis.regression.likelihood import Likelihood, required_sums
 from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_analysis.regression.variances import Variance
 from hushpoll_protocols import EPSILON_MAX, create
@@ -139,7 +139,7 @@ def covariance(
     at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
     if estimates is not None:
         at, slopes = estimates, likelihood.at(estimates, complete=False)
-    sizes, directions = eigh(asked(slopes.observed), complete)
+    sizes, directions = eigh(required_sums(slopes.observed), complete)
     kept = sizes > FLAT
     inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
     load = np.abs(directions[:, ~kept]) * np.sqrt(np.diag(complete))[:, None]

@@ -12,7 +12,7 @@ from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient, T
 from hushpoll_analysis.regression.sentences import (
     LARGEST_ODDS,
     Slopes,
-    compared,
+    comparisons_of,
     named_factors,
     rounded_up,
     slope_name,
@@ -228,7 +228,9 @@ class Regression:
                     "plain": None if one.name not in plain else asdict(plain[one.name]),
                     "compares": [
                         asdict(part)
-                        for part in (compared(columns[one.name]) if one.name in columns else ())
+                        for part in (
+                            comparisons_of(columns[one.name]) if one.name in columns else ()
+                        )
                     ],
                 }
                 for one in self.coefficients
@@ -265,7 +267,7 @@ class Regression:
         return frozenset(
             name
             for one, column in slopes.each()
-            if slopes.is_noisy(one) and len(parts := compared(column)) == 1
+            if slopes.is_noisy(one) and len(parts := comparisons_of(column)) == 1
             for name in parts[0].chances
         )
 

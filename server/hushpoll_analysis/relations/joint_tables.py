@@ -41,6 +41,7 @@ from hushpoll_analysis.relations.three_way import (
     three_way_table,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.likelihood import distinct_supports
 from hushpoll_protocols.estimation.marginals import Marginal, UnevenSets
 from hushpoll_shared.survey.published import Published
 
@@ -51,9 +52,6 @@ TOLERANCE = 1e-3
 """Accepted deficit of the log-likelihood, nats: within 0.045 standard errors of the maximum."""
 
 MOST_ITERATIONS = 2_000
-
-GROUPED_CATEGORIES = 64
-"""Where all attributes together have more, hardly two records support the same."""
 
 NO_INTERVAL = (
     "Maximum likelihood shares have no interval: they are biased where cells are rare. The "
@@ -182,7 +180,7 @@ class _Likelihood:
             self._outside.append(0.0)
             parts.append(np.ones((self.n, 1), np.uint8))
         supports = np.hstack(parts)
-        self._supports, self._weights = _grouped(supports)
+        self._supports, self._weights = distinct_supports(supports)
         self.cells = int(np.prod(self._sizes))
         self._rows = max(1, CELLS // self.cells)
 
@@ -210,19 +208,6 @@ class _Likelihood:
         for part in parts[1:-1]:
             left = (left[:, :, None] * part[:, None, :]).reshape(len(left), -1)
         return left, parts[-1]
-
-
-def _grouped(supports: Supports) -> tuple[Supports, Array]:
-    """Return distinct supports and how often each occurs, or all where hardly two are the same."""
-    if supports.shape[1] > GROUPED_CATEGORIES:
-        return supports, np.ones(len(supports))
-    packed = np.zeros((len(supports), 8), np.uint8)
-    bits = np.packbits(supports, axis=1)
-    packed[:, : bits.shape[1]] = bits
-    _, first, counts = np.unique(
-        packed.view(np.uint64)[:, 0], return_index=True, return_counts=True
-    )
-    return supports[first], counts.astype(np.float64)
 
 
 def _maximise(

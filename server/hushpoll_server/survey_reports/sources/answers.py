@@ -12,7 +12,7 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.records.source import MemoryNeed, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -34,7 +34,7 @@ class OfReport(Protocol):
     def within(self, domain: Domain) -> Source:
         """Refuse."""
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse."""
 
 
@@ -76,7 +76,7 @@ class ReportAnswers:
         """Refuse, as the report does."""
         return self.whole.within(domain)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse, as the report does."""
         return self.whole.records(held)
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.records.source import MemoryNeed, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.survey_reports.sources.answers import ReportAnswers
 from hushpoll_shared.survey.published import Published
@@ -80,7 +80,7 @@ class Needed:
         """Return the source of the records that answer one question or two."""
         return ReportAnswers(self, tuple(names))
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone.
 
         Raises
