@@ -20,7 +20,7 @@ from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
 from hushpoll_analysis.planning.follow_ups import answers_of, part_asked, sizes_of_cells
-from hushpoll_analysis.records.answering import audited, require_answered
+from hushpoll_analysis.records.answering import audited, labelled_target, require_answered
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -257,9 +257,7 @@ def _check_audit(goal: Goal, published: Published) -> None:
             "to audit; declare one",
             field="want",
         )
-    target = published.target
-    labelled = target is not None and target.positive is not None
-    if METRICS[goal.subject].uses_labels and not labelled:
+    if METRICS[goal.subject].uses_labels and labelled_target(published) is None:
         raise InvalidParameter(
             f"{goal}: {goal.subject} needs labels, and survey {published.name} has no target with "
             "a positive category; declare one, or want SPD",
