@@ -145,7 +145,7 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
     for number, (a, b) in enumerate(pairs, start=1):
-        # of those who answer both, where one is in a draw
+        # where one is in a draw, those are meant who answer both
         kept = counts.answering(published, [a, b])
         of_both = published.answering([a, b])
         both = answering(source, [a, b]) if kept is None else OfCounts(of_both, kept)

@@ -60,7 +60,7 @@ class AnsweredAttribute:
     answered: Bounded
     """Share of all people who answered, or were asked."""
     shares: tuple[Bounded, ...]
-    """Of those, in each category; not projected, so one may fall outside [0, 1]."""
+    """Shares of those in each category; not projected, so one may fall outside [0, 1]."""
 
     def row(self) -> AttributeRow:
         """Return the shares as a part of a result."""
@@ -227,7 +227,7 @@ def has_shares_among(attribute: PublishedAttribute) -> bool:
 def _shares(
     published: Published, attribute: PublishedAttribute, counts: Counts, *, confidence: float
 ) -> AnsweredAttribute:
-    # of those who answer it, where it is in a draw
+    # where it is in a draw, those are meant who answer it
     counts = counts.answering(published, attribute.name)
     published = published.answering([attribute.name])
     attribute = replace(attribute, draw=None)

@@ -34,7 +34,6 @@ class Answers:
     n: int
     """Records, at least 1."""
     law: RecordLaw
-    """Of the attribute's weights."""
     scale: float | Array
     """Factor, or f64[groups], by which the error of a mean is smaller than that of the law; 1
     within groups."""

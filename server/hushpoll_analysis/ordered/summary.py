@@ -57,7 +57,8 @@ class GroupSummary:
     group: str | None
     """None for everybody."""
     mean: Bounded
-    """Of the scores of those who answered, in their unit; intervals count with their middle."""
+    """The mean of the scores of those who answered, in their unit; intervals count with their
+    middle."""
     least: Bounded | None
     """The mean if all answers lay at the lower, or (`greatest`) at the upper, end of their
     interval. None where every category is a number."""

@@ -44,7 +44,7 @@ class Mean:
     group: str | None
     """None for everybody."""
     mean: Bounded
-    """Of those who answered; intervals of numbers count with their middle."""
+    """The mean of those who answered; intervals of numbers count with their middle."""
     n: int | None = None
     """Reports that answer what it is about, where these are fewer."""
 

@@ -220,7 +220,7 @@ def _drawn_sums(
         for place, pattern in enumerate(first.patterns)
         for there, other in enumerate(second.patterns)
     ]
-    # of each cell of patterns, the chance of every pair of truths, with it
+    # each cell of patterns has the chance of every pair of truths, with it
     chances = [
         people * first.chance[:, place][:, None] * second.chance[:, there][None, :]
         for _, place, _, there in cells

@@ -85,9 +85,9 @@ class Goal:
     """Share of the respondents in the smaller group, in (0, 0.5], of a difference or a gap. None
     for halves, or for groups that are alike."""
     confidence: float = 0.95
-    """Of the interval, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
+    """The interval's, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
     asked: float | None = field(default=None, compare=False)
-    """Of a follow-up, which part of the people are taken to be asked it: the goal is about them."""
+    """Which part of the people are taken to be asked it: the goal is about them."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -96,7 +96,7 @@ class OfRecords:
     def within(self, domain: Domain) -> OfRecords:
         """Return the source of the records that are in a domain."""
         given = self.given
-        inside = domain.chosen(given) if isinstance(given, Records) else domain.stream(given)
+        inside = domain.records_in(given) if isinstance(given, Records) else domain.stream(given)
         return OfRecords(inside)
 
     def answering(self, names: Collection[str]) -> OfRecords:

@@ -190,7 +190,7 @@ class Answers:
     dropped: int = 0
     """Rows that were left out, since a column of the formula was empty."""
     not_asked: Mapping[str, str] = field(default_factory=dict)
-    """Of each follow-up, the category of the respondents who were not asked."""
+    """By follow-up, the category of the respondents who were not asked."""
 
     def unit_of(self, name: str) -> Unit | None:
         """Return the unit whose question has a name; None for a column in clear."""

@@ -34,7 +34,6 @@ class Chance:
     what: str
     """The values that are compared, or stated."""
     category: str
-    """Of the outcome."""
     estimate: float
     standard_error: float | None
     """None, as the limits, where no interval is known to hold: the chance may be any."""
@@ -56,7 +55,7 @@ class Averages:
     parameters: Array
     """f64[q], estimates."""
     known: Covariance
-    """Of the parameters."""
+    """The covariance of the parameters."""
     told: bool = True
     """Whether chances have intervals; not of a model whose slopes have none."""
 

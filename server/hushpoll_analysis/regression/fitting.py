@@ -72,7 +72,7 @@ class Maximum:
     slopes: Slopes
     """There, with both kinds of information."""
     steps: int
-    """Of all starts."""
+    """Steps of all starts."""
     converged: bool
     """Whether the step that is left is below `CONVERGED`."""
     starts: int

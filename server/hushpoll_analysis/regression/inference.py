@@ -57,7 +57,6 @@ class Coefficient:
     """One coefficient with what is known of it."""
 
     name: str
-    """Of its column; `term` is of the formula."""
     term: str
     category: str | None
     """Category of the outcome that it compares with the reference, where there are several."""
@@ -65,15 +64,15 @@ class Coefficient:
     """None, as its error, where the likelihood has no finite maximum."""
     standard_error: float | None
     statistic: float | None
-    """Of the test that it is 0: Wald's, or the root of the likelihood ratio."""
+    """The statistic of the test that it is 0: Wald's, or the root of the likelihood ratio."""
     p_value: float | None
     lower: float | None
-    """Of the interval; None: it has no end on that side."""
+    """None: the interval has no end on that side."""
     upper: float | None
     method: str
     """`WALD`, `PROFILE`, `TOO_LARGE` or `UNTOLD`."""
     simultaneous_lower: float | None
-    """Of intervals that all hold together."""
+    """The end of intervals that all hold together."""
     simultaneous_upper: float | None
     expected_standard_error: float | None
     """Known before the outcome is looked at; None for intercepts and thresholds."""

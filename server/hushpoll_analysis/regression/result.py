@@ -56,7 +56,7 @@ class Regression:
     family: str
     outcome: str
     categories: tuple[str, ...]
-    """Of the outcome, the reference first; none of a linear outcome."""
+    """The reference first; none of a linear outcome."""
     n: int
     dropped: int
     """Rows that were left out because a value is missing."""
@@ -75,9 +75,9 @@ class Regression:
     confidence: float
     coefficients: tuple[Coefficient, ...]
     mixing: tuple[Mixing, ...]
-    """Of the perturbed predictors given those in clear."""
+    """The model of the perturbed predictors given those in clear."""
     tests: tuple[Test, ...]
-    """Of each term, and of all slopes."""
+    """A test of each term, and one of all slopes."""
     effects: tuple[Chance, ...]
     """Average marginal effects."""
     plain: tuple[Plain, ...]
@@ -93,7 +93,7 @@ class Regression:
     predictors: tuple[str, ...] = ()
     """The attributes right of the tilde."""
     columns: tuple[Column, ...] = ()
-    """Of the design, which say what each slope compares."""
+    """The design's columns, which say what each slope compares."""
     times_epsilon: float | None = None
     """By how many times a larger epsilon of each randomised question would tell all slopes, where
     some are too noisy; None where none is known to."""

@@ -74,7 +74,7 @@ class Slopes:
     family: str
     outcome: str
     categories: tuple[str, ...]
-    """Of the outcome, the reference first; none of a linear outcome."""
+    """The reference first; none of a linear outcome."""
     columns: Sequence[Column]
     coefficients: Sequence[Coefficient]
     """All of the outcome's model."""

@@ -76,7 +76,7 @@ class Wave:
 
     published: Published
     counts: Counts
-    """Of its records, at least of the attribute."""
+    """At least those of the attribute."""
     attribute: str
     mapping: Mapping[str, str]
     """From categories to labels; a category that is not named is its own label."""

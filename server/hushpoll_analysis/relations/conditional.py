@@ -420,12 +420,11 @@ class SharesLaw:
     weight: Array
     """f64[groups, 1], or f64[groups, columns]: of all people, in the group."""
     outcome: RowMoments
-    """Of the weights, f64[columns]; `group` has the form of `weight`."""
+    """Moments of the weights, f64[columns]; `group` has the form of `weight`."""
     group: RowMoments
     covariances: WeightCovariances
-    """Of the weights of two groups."""
     excess: Array
-    """Of the form of `weight`: the constants c of the groups."""
+    """In the form of `weight`: the constants c of the groups."""
 
     @classmethod
     def of(

@@ -36,7 +36,7 @@ from hushpoll_analysis.relations.three_way import (
     TableSide,
     UnbiasedTable,
     as_asked,
-    chosen_attributes,
+    table_attributes,
     table_sides,
     three_way_table,
 )
@@ -118,7 +118,7 @@ def likelihood_table(
     Raises
     ------
     InvalidParameter
-        As :func:`hushpoll_analysis.relations.three_way.chosen_attributes`; for a parameter outside
+        As :func:`hushpoll_analysis.relations.three_way.table_attributes`; for a parameter outside
         its interval, or no records.
     """
     if not tolerance > 0:
@@ -130,7 +130,7 @@ def likelihood_table(
         raise InvalidParameter(
             f"max_iterations is {max_iterations!r}; give at least 1", field="max_iterations"
         )
-    chosen = chosen_attributes(records.published, attributes)
+    chosen = table_attributes(records.published, attributes)
     require_rows(len(records))
     sides = table_sides(records.published, chosen)
     for side in sides:
@@ -307,7 +307,7 @@ def joint_table(
     InvalidParameter
         As :func:`hushpoll_analysis.relations.three_way.three_way_table`.
     """
-    chosen_attributes(records.published, attributes)
+    table_attributes(records.published, attributes)
     require_answered(records.published, attributes)
     records = records.answering(attributes)
     if len(attributes) == 2:

@@ -243,7 +243,7 @@ class PairingTest:
 
     counts: JointCounts
     laws: tuple[AnyLaw | None, AnyLaw | None]
-    """Of either attribute; None in clear."""
+    """None in clear."""
     frequencies: tuple[Array, Array]
     """f64[k1] and f64[k2], estimated, at least 0 and summing to 1."""
     left: Array

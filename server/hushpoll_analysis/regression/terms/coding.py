@@ -43,7 +43,7 @@ class CodedFactor:
     cuts: Array | None = None
     """f64[k], of C() of numbers: the numbers that are its categories."""
     scores: Mapping[str, Array] | None = None
-    """Of categories that a computation reads as numbers."""
+    """Numbers of categories that a computation reads as numbers."""
 
     def part(self, values: Values, level: int | None) -> Array:
         """Return the numbers, or the dummy of a level, for each row of `values`."""
