@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from hushpoll_analysis.estimates.cross_table import joint_shares
 from hushpoll_analysis.estimates.frequencies import Estimates as Estimated
 from hushpoll_analysis.estimates.frequencies import estimated
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.multiplicity.dependencies import outcomes_of_pairs
 from hushpoll_analysis.multiplicity.simultaneous import shares_together
 from hushpoll_analysis.ordered.answered import shares_of_answered
@@ -68,7 +68,7 @@ def estimated_with_means(query: Estimates, source: Source) -> Estimated:
     return found
 
 
-RESULTS: Final[Mapping[type[Query[Any]], Callable[..., Found | Result]]] = {
+RESULTS: Final[Mapping[type[Query[Any]], Callable[..., ArrayResult | Result]]] = {
     Answered: shares_of_answered,
     Change: change_of_shares,
     ConditionalShares: shares_in_groups,
@@ -158,7 +158,7 @@ def result_within(query: Query[R], source: Source, before: Source | None = None)
     maths = RESULTS[type(query)]
     sources = (source,) if before is None else (source, before)
     found = maths(query, *sources)
-    result: Any = found.result() if isinstance(found, Found) else found
+    result: Any = found.result() if isinstance(found, ArrayResult) else found
     if result.verdict is None:
         result = add_verdict(result, (query, *sources), from_expected(maths))
     told = with_options(query, result, source.published)

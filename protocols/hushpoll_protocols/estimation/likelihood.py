@@ -166,8 +166,15 @@ def _grouped(oracle: FrequencyOracle, records: npt.NDArray[np.uint8]) -> tuple[S
         supports = np.zeros((len(named), oracle.k), np.uint8)
         supports[np.arange(len(named)), named] = 1
         return supports, counts[named].astype(np.float64)
-    supports = indicators(oracle, records)
-    if oracle.k > 64:
+    return distinct_supports(indicators(oracle, records))
+
+
+def distinct_supports(supports: Supports) -> tuple[Supports, Floats]:
+    """Return distinct rows uint8[n, k] of 0 and 1 and their numbers; all rows where k is above 64.
+
+    Of so many categories hardly two records support the same.
+    """
+    if supports.shape[1] > 64:
         return supports, np.ones(len(supports))
     packed = np.zeros((len(supports), 8), np.uint8)
     bits = np.packbits(supports, axis=1)

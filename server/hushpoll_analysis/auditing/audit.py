@@ -36,13 +36,21 @@ from hushpoll_analysis.auditing.poisoning import (
     without_fakes,
 )
 from hushpoll_analysis.auditing.power import AuditAssumptions, Outlook, outlooks
-from hushpoll_analysis.auditing.predictions import AuditPredictions, check, protected_of, setting
+from hushpoll_analysis.auditing.predictions import (
+    AuditPredictions,
+    check,
+    codes_of_groups,
+    codes_of_labels,
+    protected_of,
+    setting,
+    sizes_of_sets,
+)
 from hushpoll_analysis.auditing.report import (
     NO_LABELS,
-    Compared,
     FairnessAudit,
+    MetricConclusion,
     Withheld,
-    compared,
+    conclusion_of,
     interval,
 )
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
@@ -51,7 +59,12 @@ from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.joint import common_block
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.set_shares import group_share, shares_by_law, weight_variances
-from hushpoll_analysis.records.answering import audited, part_answering, require_answered
+from hushpoll_analysis.records.answering import (
+    audited,
+    labelled_target,
+    part_answering,
+    require_answered,
+)
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.laws import cells_of, law_of, members_of_categories
 from hushpoll_analysis.records.records import CELLS, Records
@@ -63,7 +76,6 @@ from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
-from hushpoll_shared.survey.questions.protected import Protected
 
 SMALLEST_SHARE = 1e-3
 """Smallest share that an outlook is computed for; an estimated share below it is raised to it."""
@@ -129,7 +141,7 @@ def audit(
     moments = _moments(records, predicted)
     attribute, protected = protected_of(published), published.protected
     assert protected is not None  # noqa: S101  (protected_of has refused None)
-    labelled = _positive(published) is not None
+    labelled = labelled_target(published) is not None
     assumptions = expected or _estimated(moments)
     prospects: Mapping[str, Outlook | None] = {}
     if outlook:
@@ -142,7 +154,7 @@ def audit(
             outside=min(max(outside, 0.0), 1 - SMALLEST_SHARE),
         )
     rows = _fakes(published, moments, each_value=predicted.ndim == 2)
-    metrics: dict[str, Compared | Withheld] = {}
+    metrics: dict[str, MetricConclusion | Withheld] = {}
     for name, metric in METRICS.items():
         metrics[name] = NO_LABELS
         if labelled or not metric.uses_labels:
@@ -159,7 +171,7 @@ def audit(
                     answering=answering,
                 )
                 poisoning = replace(poisoning, turning_share=turning)
-            metrics[name] = compared(
+            metrics[name] = conclusion_of(
                 estimated,
                 name,
                 outlook=prospects.get(name),
@@ -220,15 +232,14 @@ def _share(value: float) -> float:
 
 def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.NDArray[np.float64]:
     """Return the extreme rows of a fake report, f64[m, 8]."""
-    attribute, protected = protected_of(published), published.protected
-    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    attribute = protected_of(published)
     shares = [float(moments.mean[own] @ PEOPLE) for own in (slice(0, 4), slice(4, 8))]
-    codes = _codes_of_groups(attribute, protected)
+    codes = codes_of_groups(published)
     groups = _set_of_sets(attribute, codes, shares)
-    target = _positive(published)
+    target = labelled_target(published)
     if target is None:
         return extreme_rows(groups, None, each_value=each_value)
-    labels = _codes_of_labels(target)
+    labels = codes_of_labels(target)
     block = common_block(published, attribute.name, target.name)
     if block is not None:
         members = cells_of(block, [attribute.name, target.name])[0]
@@ -241,30 +252,12 @@ def _fakes(published: Published, moments: Moments, *, each_value: bool) -> npt.N
     return extreme_rows(groups, of_labels, each_value=each_value)
 
 
-def _codes_of_groups(
-    attribute: PublishedAttribute, protected: Protected
-) -> tuple[list[int], list[int]]:
-    """Return the codes of the unprivileged and of the privileged group."""
-    low, high = (
-        [attribute.domain.index(category) for category in categories]
-        for categories in (protected.unprivileged, protected.privileged)
-    )
-    return low, high
-
-
-def _codes_of_labels(target: PublishedAttribute) -> tuple[list[int], list[int]]:
-    """Return the codes of the negative answers, and of the positive one."""
-    yes = target.categories.index(str(target.positive))
-    return [code for code in range(len(target.categories)) if code != yes], [yes]
-
-
 def _set_of_sets(
     attribute: PublishedAttribute, sets: Sequence[Sequence[int]], shares: list[float]
 ) -> tuple[FrequencyOracle | None, list[int], npt.NDArray[np.float64]]:
     """Return the protocol, the values that stand for each set and all others, and shares."""
-    members = members_of_categories(attribute)
-    sizes = [sum(members[code] for code in codes) for codes in sets]
-    return attribute.oracle, *_with_rest(sizes, shares, sum(members))
+    whole = sum(members_of_categories(attribute))
+    return attribute.oracle, *_with_rest(sizes_of_sets(attribute, sets), shares, whole)
 
 
 def _with_rest(
@@ -279,10 +272,8 @@ def _with_rest(
 
 def _moments(records: Records, predicted: npt.NDArray[np.int8]) -> Moments:
     published = records.published
-    attribute, protected = protected_of(published), published.protected
-    assert protected is not None  # noqa: S101  (protected_of has refused None)
-    groups = _codes_of_groups(attribute, protected)
-    target = _positive(published)
+    attribute, groups = protected_of(published), codes_of_groups(published)
+    target = labelled_target(published)
     terms, width = _terms(records, attribute, target, groups)
     total, start = Moments.none(), 0
     for block in records.blocks(CELLS // max(width, PRODUCTS)):
@@ -313,7 +304,7 @@ def _terms(
     support = OfRecords(records).pair(attribute.name, target.name).both
     names = attribute.name, target.name
     cells = RowWeights.of(records.published, names, support, len(records))
-    no, (yes,) = _codes_of_labels(target)
+    no, (yes,) = codes_of_labels(target)
 
     def in_block(block: Records, predicted: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
         weights = cells.rows(block)
@@ -335,12 +326,6 @@ def _labels(
     return positive, answered - positive
 
 
-def _positive(published: Published) -> PublishedAttribute | None:
-    """Return the target if it tells positive from negative answers."""
-    target = published.target
-    return None if target is None or target.positive is None else target
-
-
 Array = npt.NDArray[np.float64]
 
 
@@ -349,12 +334,8 @@ def group_shares(
 ) -> tuple[Interval, Interval]:
     """Return the shares of the respondents who are in either group and have a label."""
     published = records.published
-    group, target, protected = protected_of(published), published.target, published.protected
-    assert protected is not None  # noqa: S101  (protected_of has refused None)
-    codes = [
-        [group.domain.index(category) for category in categories]
-        for categories in (protected.unprivileged, protected.privileged)
-    ]
+    group, target = protected_of(published), published.target
+    codes = codes_of_groups(published)
     block = None if target is None else common_block(published, group.name, target.name)
     if target is not None and block is not None:
         answers = target.k if target.positive is None else len(target.categories)

@@ -9,15 +9,17 @@ the same draft always has the same power, with a standard error of at most 1/(2 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import TERMS, Moments
+from hushpoll_analysis.auditing.predictions import codes_of_groups, codes_of_labels, sizes_of_sets
 from hushpoll_analysis.auditing.sets import conclusive, found_disparate, metric_set
 from hushpoll_analysis.estimates.weight_law import weight_law
-from hushpoll_analysis.records.laws import cells_of, members_of_categories
+from hushpoll_analysis.records.answering import labelled_target
+from hushpoll_analysis.records.laws import cells_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -70,7 +72,7 @@ def share_of_surveys(
 
 def _kinds(published: Published, population: Array, outside: float) -> tuple[Array, Array]:
     """Return the terms f64[m, 8] of each kind of row, and its probability f64[m]."""
-    protected, target = published.protected, published.target
+    protected, target = published.protected, labelled_target(published)
     if protected is None:
         raise InvalidParameter(
             f"survey {published.name} declares no protected attribute, so there is nothing to "
@@ -78,27 +80,21 @@ def _kinds(published: Published, population: Array, outside: float) -> tuple[Arr
             field="protected",
         )
     attribute = published.attribute(protected.attribute)
-    sets = _with_others(
-        attribute,
-        [
-            [attribute.domain.index(category) for category in categories]
-            for categories in (protected.unprivileged, protected.privileged)
-        ],
-    )
+    sets = _with_others(attribute, codes_of_groups(published))
     people = population * (1 - outside)
     groups = people.sum(axis=(1, 2)).tolist()
     if len(sets) > 2:
         # nobody is outside where no category is, and the predictions there do not matter
         people = np.concatenate([people, outside * population.mean(axis=0, keepdims=True) * 2])
         groups.append(outside)
-    if target is not None and target.positive is not None and _together(attribute, target):
+    if target is not None and _together(attribute, target):
         return _joint_kinds(published, (attribute, target), sets, people)
-    group_law = weight_law(attribute.oracle, _sizes(attribute, sets), groups)
+    group_law = weight_law(attribute.oracle, sizes_of_sets(attribute, sets), groups)
     label_law = weight_law(None, [1, 1], [0.5, 0.5])
-    if target is not None and target.positive is not None:
-        parts = _with_others(target, _labels(target))
+    if target is not None:
+        parts = _with_others(target, codes_of_labels(target))
         shares = [*population.sum(axis=(0, 2)).tolist(), 0.0]
-        label_law = weight_law(target.oracle, _sizes(target, parts), shares[: len(parts)])
+        label_law = weight_law(target.oracle, sizes_of_sets(target, parts), shares[: len(parts)])
     terms, chances = [], []
     for (group, label, predicted), share in np.ndenumerate(people):
         weights, weight_chance = group_law[group]
@@ -111,31 +107,24 @@ def _kinds(published: Published, population: Array, outside: float) -> tuple[Arr
         ]
         terms.append(np.concatenate(each, axis=-1).reshape(-1, TERMS))
         chances.append(share * np.outer(weight_chance, label_chance).ravel())
-    probability = np.concatenate(chances)
-    kept = probability > 0
-    return np.concatenate(terms)[kept], probability[kept] / probability.sum()
+    return _rows(terms, chances)
 
 
 def _together(first: PublishedAttribute, second: PublishedAttribute) -> bool:
     return first.block is not None and first.block == second.block
 
 
-def _with_others(attribute: PublishedAttribute, sets: list[list[int]]) -> list[list[int]]:
+def _with_others(attribute: PublishedAttribute, sets: Sequence[list[int]]) -> list[list[int]]:
     """Return sets of categories, and one of all others if there are others."""
     rest = sorted(set(range(attribute.k)).difference(*sets))
-    return [*sets, rest] if rest else sets
+    return [*sets, rest] if rest else [*sets]
 
 
-def _labels(target: PublishedAttribute) -> list[list[int]]:
-    """Return the codes of the negative answers, and of the positive one."""
-    yes = target.categories.index(str(target.positive))
-    return [[code for code in range(len(target.categories)) if code != yes], [yes]]
-
-
-def _sizes(attribute: PublishedAttribute, sets: list[list[int]]) -> list[int]:
-    """Return the values that stand for sets of categories: more where it is in a block."""
-    members = members_of_categories(attribute)
-    return [sum(members[code] for code in codes) for codes in sets]
+def _rows(terms: list[Array], chances: list[Array]) -> tuple[Array, Array]:
+    """Return the terms of kinds of rows that there can be, and their probabilities."""
+    probability = np.concatenate(chances)
+    possible = probability > 0
+    return np.concatenate(terms)[possible], probability[possible] / probability.sum()
 
 
 def _joint_kinds(
@@ -150,7 +139,9 @@ def _joint_kinds(
     assert oracle is not None  # noqa: S101  (questions of blocks are perturbed)
     assert block is not None  # noqa: S101  (it is their block)
     members = cells_of(block, [protected.name, target.name])[0]
-    cells = [int(members[np.ix_(own, of)].sum()) for own in sets[:2] for of in _labels(target)]
+    cells = [
+        int(members[np.ix_(own, of)].sum()) for own in sets[:2] for of in codes_of_labels(target)
+    ]
     shares = people[:2].sum(axis=2).ravel().tolist()
     rest = oracle.k - sum(cells)
     if rest:
@@ -168,9 +159,7 @@ def _joint_kinds(
         ]
         terms.append(np.concatenate(rows, axis=-1))
         chances.append(share * chance)
-    probability = np.concatenate(chances)
-    kept = probability > 0
-    return np.concatenate(terms)[kept], probability[kept] / probability.sum()
+    return _rows(terms, chances)
 
 
 def _surveys(terms: Array, chance: Array, n: int, surveys: int) -> Iterator[Moments]:

@@ -21,7 +21,7 @@ import numpy as np
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.predictions import AuditPredictions, protected_of
-from hushpoll_analysis.auditing.report import Compared, FairnessAudit
+from hushpoll_analysis.auditing.report import FairnessAudit, MetricConclusion
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.metrics import largest_limits
@@ -280,7 +280,7 @@ def _adjusted(audits: Mapping[str, FairnessAudit]) -> dict[tuple[str, str], floa
         p_values = {}
         for group, pair in audits.items():
             metric = pair.metrics[name]
-            if isinstance(metric, Compared) and metric.p_value is not None:
+            if isinstance(metric, MetricConclusion) and metric.p_value is not None:
                 p_values[group] = metric.p_value
         values = adjusted(list(p_values.values()))
         for group, value in zip(p_values, values, strict=True):

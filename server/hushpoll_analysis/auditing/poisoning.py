@@ -51,10 +51,9 @@ class Poisoned:
     """What the genuine reports alone may have given."""
 
     fake_share: Fraction
-    """Of all reports."""
     lowest: float
-    """Of the metric; as `highest` infinite if so many fakes can make up a whole group. A largest
-    difference may not get as low: its differences are each taken at their lowest."""
+    """The metric's lowest value; as `highest` infinite if so many fakes can make up a whole group.
+    A largest difference may not get as low: its differences are each taken at their lowest."""
     highest: float
     turning_share: float | None = None
     """Share of fakes from which on the audit's conclusion may be their work; see

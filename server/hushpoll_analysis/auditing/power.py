@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.expected_audits import concludes, finds, share_of_surveys
-from hushpoll_analysis.records.answering import audited, of_respondents
+from hushpoll_analysis.records.answering import audited, labelled_target, of_respondents
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.group_metrics import METRICS, Rate
@@ -133,8 +133,7 @@ def audit_powers(
     gap the population has no room for. It refuses a survey of which nobody answers both.
     """
     published, n = of_respondents(published, audited(published), n, field="draws")
-    target = published.target
-    labelled = target is not None and target.positive is not None
+    labelled = labelled_target(published) is not None
     powers: dict[str, float | None] = dict.fromkeys(METRICS)
     # metrics whose populations differ in the same way are counted in the same surveys
     together: dict[tuple[float, float], list[str]] = {}
@@ -184,8 +183,7 @@ def outlooks(
     Without a target that has a positive category, metrics that use labels are None. The gap of
     `given` plays no part; `outside`, in [0, 1), is the share in neither group.
     """
-    target = published.target
-    labelled = target is not None and target.positive is not None
+    labelled = labelled_target(published) is not None
     return {
         name: _outlook(published, n, given, name, confidence, outside)
         if labelled or not metric.uses_labels

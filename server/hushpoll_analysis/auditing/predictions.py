@@ -6,12 +6,14 @@ the predictions themselves. So the caller declares them, and :func:`check` refus
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.records.laws import members_of_categories
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -105,6 +107,29 @@ def protected_of(published: Published) -> PublishedAttribute:
             field="protected",
         )
     return published.attribute(published.protected.attribute)
+
+
+def codes_of_groups(published: Published) -> tuple[list[int], list[int]]:
+    """Return the codes of the unprivileged and of the privileged group."""
+    attribute, protected = protected_of(published), published.protected
+    assert protected is not None  # noqa: S101  (protected_of has refused None)
+    low, high = (
+        [attribute.domain.index(category) for category in categories]
+        for categories in (protected.unprivileged, protected.privileged)
+    )
+    return low, high
+
+
+def codes_of_labels(target: PublishedAttribute) -> tuple[list[int], list[int]]:
+    """Return the codes of the negative answers, and of the positive one."""
+    yes = target.categories.index(str(target.positive))
+    return [code for code in range(len(target.categories)) if code != yes], [yes]
+
+
+def sizes_of_sets(attribute: PublishedAttribute, sets: Iterable[Iterable[int]]) -> list[int]:
+    """Return the values that stand for sets of categories: more where it is in a block."""
+    members = members_of_categories(attribute)
+    return [sum(members[code] for code in codes) for codes in sets]
 
 
 def _check_blocks(published: Published, inputs: tuple[str, ...]) -> None:

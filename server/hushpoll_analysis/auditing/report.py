@@ -21,7 +21,7 @@ Conclusion = Literal["disparity", "no disparity found", "cannot conclude"]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared(Interval):
+class MetricConclusion(Interval):
     """A metric, with what follows from its set."""
 
     conclusion: Conclusion
@@ -82,20 +82,20 @@ def interval(estimated: ConfidenceSet) -> Interval:
     )
 
 
-def compared(
+def conclusion_of(
     estimated: ConfidenceSet,
     name: str,
     *,
     outlook: Outlook | None = None,
     poisoning: Poisoned | None,
     p_value: float | None = None,
-) -> Compared:
+) -> MetricConclusion:
     """Return a metric of one survey with its conclusion."""
     numbers = interval(estimated)
     conclusion: Conclusion = "cannot conclude"
     if conclusive(estimated, name):
         conclusion = "disparity" if disparate(estimated, name) else "no disparity found"
-    return Compared(
+    return MetricConclusion(
         numbers.value,
         numbers.standard_error,
         numbers.lower,
@@ -153,7 +153,7 @@ class FairnessAudit(Tabular):
     unprivileged: tuple[str, ...]
     expected: JsonObject
     shares: Mapping[str, Interval]
-    metrics: Mapping[str, Compared | Withheld]
+    metrics: Mapping[str, MetricConclusion | Withheld]
     rates: Mapping[str, Interval | Withheld]
 
     @property

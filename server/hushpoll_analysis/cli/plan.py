@@ -34,7 +34,7 @@ from hushpoll_shared.tables.plans import comparison_table, verdicts_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushpoll_analysis.planning.asked_pairs import PairOutlook
+    from hushpoll_analysis.planning.pair_outlooks import PairOutlook
     from hushpoll_shared.drafts.manifest import Manifest
 
 
@@ -287,7 +287,7 @@ def _pairs(draft: Manifest, n: int) -> Sequence[PairOutlook]:
     """Return what can be said of the marked pairs; scipy, slow to import, is needed for them."""
     if not draft.pairs:
         return ()
-    from hushpoll_analysis.planning.asked_pairs import pair_outlooks
+    from hushpoll_analysis.planning.pair_outlooks import pair_outlooks
 
     return pair_outlooks(draft.resolve(), draft.pairs, n)
 

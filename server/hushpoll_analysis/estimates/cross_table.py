@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.influence import Influence, TableInfluence
 from hushpoll_analysis.estimates.joint import estimate_table, influence_on_table
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -30,7 +30,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 @dataclass(frozen=True, slots=True)
-class CrossTable(Found):
+class CrossTable(ArrayResult):
     """Estimated shares of the population in each pair of categories.
 
     Attributes

@@ -54,11 +54,11 @@ class AttributeData:
     """int64[k]; see :meth:`~hushpoll_analysis.records.counts.Counts.of`."""
     n: int
     confidence: float
-    """Of the intervals, in (0, 1)."""
+    """The intervals' confidence, in (0, 1)."""
     records: Records | None = None
     """The records themselves, for an estimator that needs them."""
     block: Block | None = None
-    """Of a question that is randomised with others."""
+    """Given for a question that is randomised with others."""
     of_block: npt.NDArray[np.int64] | None = None
     """int64[K], the support of its combinations."""
     drawn: Draw | None = None

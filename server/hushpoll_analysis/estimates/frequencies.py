@@ -23,10 +23,10 @@ from hushpoll_analysis.estimates.estimators import (
 )
 from hushpoll_analysis.estimates.influence import Influence, influence_of
 from hushpoll_analysis.estimates.precision import widest
-from hushpoll_analysis.frames.tabular import Found, Tabular
+from hushpoll_analysis.frames.tabular import ArrayResult, Tabular
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, OfRecords, Source
+from hushpoll_analysis.records.source import MemoryNeed, OfRecords, Source
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols import format_epsilon
@@ -137,7 +137,7 @@ class AttributeEstimate(Tabular):
         return Estimates([self]).to_table()
 
 
-class Estimates(Found, list[AttributeEstimate]):
+class Estimates(ArrayResult, list[AttributeEstimate]):
     """Estimates of attributes, at least one, by one estimator from the same records.
 
     Attributes
@@ -211,7 +211,7 @@ def estimated(query: Query, source: Source) -> Estimates:
     published, held = source.published, None
     if needs_records(query.estimator):
         widest = max((attribute.k for attribute in published.perturbed), default=1)
-        with source.records(Held("estimator", query.estimator, widest)) as records:
+        with source.records(MemoryNeed("estimator", query.estimator, widest)) as records:
             held = records.joined() if isinstance(records, RecordStream) else records
     return frequencies_from_counts(
         published,

@@ -63,9 +63,8 @@ class Influence:
     """With `slope`: c = base + slope f, the share of the excess of categories of frequency f."""
     slope: Fraction
     drawn: Fraction = Fraction(1)
-    """Of a question in a draw, how many respondents there are for one who answers it, d/s; else 1.
-    All else is about those who answer: a fake always does, so that it counts as `drawn` times as
-    much among all reports."""
+    """How many respondents there are for one who answers it, d/s; else 1. All else is about those
+    who answer: a fake always does, so that it counts as `drawn` times as much among all reports."""
 
     def weights(self, frequency: float | Fraction) -> tuple[Fraction, Fraction]:
         """Return the least and the most that a fake counts as, at a frequency of the estimate."""
@@ -154,7 +153,7 @@ class Influence:
         return _row(
             self.up * self.drawn,
             self.down * self.drawn,
-            # of a category with the frequency 0, and with 1
+            # a category may have the frequency 0, or 1
             self.shift(fakes=fakes, genuine=genuine, frequency=0)[1],
             self.shift(fakes=fakes, genuine=genuine, frequency=1)[0],
         )

@@ -31,7 +31,7 @@ class RowWeights:
     names: tuple[str, ...]
     """The attribute, or the questions of the block that the cells are made of."""
     law: AnyLaw | None
-    """Of the categories or cells; None in clear."""
+    """None in clear."""
     shares: Array
     """f64[k] or f64[k1, k2, ...], the constants c, which sum to 1; 0 where every support has one
     size."""

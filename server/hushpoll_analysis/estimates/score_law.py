@@ -105,7 +105,7 @@ class RecordLaw:
         e, e3 = law.elsewhere, law.third_elsewhere
         step, step3 = law.at_match - e, law.third_at_match - e3
         c = law.base * s1 + law.slope * mean
-        # of b_v over all categories, and over the truths
+        # b_v is summed over all categories, and over the truths
         squares = s2 - 2 * c * s1 + self.k * c**2
         cubes = s3 - 3 * c * s2 + 3 * c**2 * s1 - self.k * c**3
         b2 = m2 - 2 * c * m1 + c**2 * m0

@@ -65,7 +65,7 @@ class Tabular(ABC):
         return polars_of(self.to_arrow())
 
 
-class Found(Tabular):
+class ArrayResult(Tabular):
     """What the maths of a query found, as arrays; its result has the JSON form and the table."""
 
     __slots__ = ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import PairCounts, paired
@@ -49,7 +49,7 @@ READING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dependencies(Found):
+class Dependencies(ArrayResult):
     """Which of many pairs of attributes depend on each other.
 
     Attributes
@@ -145,7 +145,7 @@ def outcomes_of_pairs(query: Query, source: Source, on_pair: OnPair | None = Non
     most = tables_for(len(pairs), rate)
     tests: list[IndependenceTest] = []
     for number, (a, b) in enumerate(pairs, start=1):
-        # of those who answer both, where one is in a draw
+        # where one is in a draw, those are meant who answer both
         kept = counts.answering(published, [a, b])
         of_both = published.answering([a, b])
         both = answering(source, [a, b]) if kept is None else OfCounts(of_both, kept)

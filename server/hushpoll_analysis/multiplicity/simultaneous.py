@@ -38,7 +38,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.precision import widest
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.records.laws import even_law_of, law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -89,7 +89,7 @@ _BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousEstimates(Found):
+class SimultaneousEstimates(ArrayResult):
     """Estimates of attributes' categories with intervals that hold together.
 
     Attributes
@@ -179,7 +179,7 @@ def shares_together(query: Query, source: Source) -> SimultaneousEstimates:
 def _together(
     source: Source, only: Sequence[str] | None, method: Method, confidence: float
 ) -> SimultaneousEstimates:
-    chosen = chosen_attributes(source.published, only, method)
+    chosen = attributes_in_order(source.published, only, method)
     if method == "anytime":
         for attribute in chosen:
             _refuse_sets(attribute)
@@ -189,7 +189,7 @@ def _together(
     categories = sum(attribute.k for attribute in chosen)
     found = {}
     for asked in chosen:
-        # of those who answer it, where it is in a draw
+        # where it is in a draw, those are meant who answer it
         published = source.published.answering([asked.name])
         answered = counts.answering(source.published, asked.name)
         require_rows(answered.n)
@@ -217,7 +217,7 @@ def _foresee(
     side: Expected, only: Sequence[str] | None, method: Method, confidence: float
 ) -> list[Reach]:
     """Return how far the intervals of each attribute will reach; max-t as far as Bonferroni's."""
-    chosen = chosen_attributes(side.published, only, method)
+    chosen = attributes_in_order(side.published, only, method)
     alpha = (1 - confidence) / sum(attribute.k for attribute in chosen)
     reaches = []
     for asked in chosen:
@@ -235,7 +235,7 @@ def _foresee(
     return reaches
 
 
-def chosen_attributes(
+def attributes_in_order(
     published: Published, only: Sequence[str] | None, method: str
 ) -> list[PublishedAttribute]:
     """Return the attributes by name, in manifest order; refuses an unknown method."""

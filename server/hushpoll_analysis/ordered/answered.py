@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.set_shares import group_share
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.statistics import Bounded, bounded_share
@@ -60,7 +60,7 @@ class AnsweredAttribute:
     answered: Bounded
     """Share of all people who answered, or were asked."""
     shares: tuple[Bounded, ...]
-    """Of those, in each category; not projected, so one may fall outside [0, 1]."""
+    """Shares of those in each category; not projected, so one may fall outside [0, 1]."""
 
     def row(self) -> AttributeRow:
         """Return the shares as a part of a result."""
@@ -85,7 +85,7 @@ class AnsweredAttribute:
         return entry
 
 
-class AnsweredShares(Found, list[AnsweredAttribute]):
+class AnsweredShares(ArrayResult, list[AnsweredAttribute]):
     """Shares among those who answered, of attributes, at least one, from the same records."""
 
     verdict: Verdict | None = None
@@ -227,7 +227,7 @@ def has_shares_among(attribute: PublishedAttribute) -> bool:
 def _shares(
     published: Published, attribute: PublishedAttribute, counts: Counts, *, confidence: float
 ) -> AnsweredAttribute:
-    # of those who answer it, where it is in a draw
+    # where it is in a draw, those are meant who answer it
     counts = counts.answering(published, attribute.name)
     published = published.answering([attribute.name])
     attribute = replace(attribute, draw=None)

@@ -34,7 +34,6 @@ class Answers:
     n: int
     """Records, at least 1."""
     law: RecordLaw
-    """Of the attribute's weights."""
     scale: float | Array
     """Factor, or f64[groups], by which the error of a mean is smaller than that of the law; 1
     within groups."""
@@ -68,14 +67,32 @@ class Answers:
     ) -> Answers:
         """Return the answers of everybody."""
         shares, scale = _estimated(law_of(attribute), support, n)
+        law = RecordLaw.of(attribute.oracle, attribute.k)
+        return cls.of_shares(
+            attribute, n, law, scale, shares[:, None], shares, sizes=_sizes(attribute)
+        )
+
+    @classmethod
+    def of_shares(
+        cls,
+        attribute: PublishedAttribute,
+        n: int,
+        law: RecordLaw,
+        scale: float | Array,
+        shares: Array,
+        overall: Array,
+        sizes: Array | None = None,
+    ) -> Answers:
+        """Return the answers of everybody with these shares, or a column for each of surveys."""
         one, none = np.ones(1), np.zeros(1)
+        whole = np.ones((1, 1)) if sizes is None else sizes
         return cls(
             attribute,
             n,
-            RecordLaw.of(attribute.oracle, attribute.k),
+            law,
             scale,
-            shares[:, None],
             shares,
+            overall,
             one,
             one,
             none,
@@ -83,7 +100,7 @@ class Answers:
             none,
             None,
             none,
-            sizes=_sizes(attribute),
+            sizes=whole,
         )
 
     @classmethod

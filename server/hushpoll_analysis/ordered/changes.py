@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import (
@@ -48,7 +48,7 @@ Scales: TypeAlias = tuple[Scale, Scale]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedChange(Found):
+class OrderedChange(ArrayResult):
     """How the statistics of ordered answers have changed.
 
     Attributes

@@ -138,7 +138,7 @@ class Bounded(Interval):
     """An estimate with its set, and the interval of numbers in which the truth lies for certain."""
 
     least: float
-    """Of the truth, such as 0 and 1 of a share."""
+    """The least that the truth can be, such as 0 and 1 of a share."""
     most: float
 
     @property
@@ -185,7 +185,7 @@ class Statistics:
     """The statistics of a scale in each group."""
 
     blocks: tuple[Block, ...]
-    """Of the means, and of the share at a threshold if there is one."""
+    """The means, and the share at a threshold if there is one."""
 
     @classmethod
     def of(

@@ -13,7 +13,7 @@ from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
@@ -57,7 +57,8 @@ class GroupSummary:
     group: str | None
     """None for everybody."""
     mean: Bounded
-    """Of the scores of those who answered, in their unit; intervals count with their middle."""
+    """The mean of the scores of those who answered, in their unit; intervals count with their
+    middle."""
     least: Bounded | None
     """The mean if all answers lay at the lower, or (`greatest`) at the upper, end of their
     interval. None where every category is a number."""
@@ -108,7 +109,7 @@ N_COUNTS_ALL = (
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedSummary(Found):
+class OrderedSummary(ArrayResult):
     """What the ordered answers to one question come to, with intervals.
 
     Attributes

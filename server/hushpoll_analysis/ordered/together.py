@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, doubtful, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
@@ -44,7 +44,7 @@ class Mean:
     group: str | None
     """None for everybody."""
     mean: Bounded
-    """Of those who answered; intervals of numbers count with their middle."""
+    """The mean of those who answered; intervals of numbers count with their middle."""
     n: int | None = None
     """Reports that answer what it is about, where these are fewer."""
 
@@ -56,7 +56,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class SimultaneousMeans(Found):
+class SimultaneousMeans(ArrayResult):
     """Means whose intervals hold together.
 
     Attributes

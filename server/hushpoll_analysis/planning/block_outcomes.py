@@ -48,7 +48,7 @@ from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 if TYPE_CHECKING:
-    from hushpoll_analysis.planning.outcomes import Asked, Outcome
+    from hushpoll_analysis.planning.outcomes import Outcome, PlannedGoal
 
 POINTS = 9
 """Values of an estimate over which the width of its interval is averaged."""
@@ -179,8 +179,7 @@ def ratios_power(
     own = c[0, 0] - 2 * r * c[0, 1] + r**2 * c[1, 1]
     theirs = c[2, 2] - 2 * s * c[2, 3] + s**2 * c[3, 3]
     correlation = np.clip(mixed / np.sqrt(np.maximum(own * theirs, _NONE)), -1.0, 1.0)
-    gap = first.minus(second, correlation)
-    return float(((gap.lower > 0) | (gap.upper < 0)).mean())
+    return first.minus(second, correlation).share_without_zero()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,14 +261,14 @@ SURVEYS: Final = 6_000
 """Drawn where no value is wanted."""
 
 
-def of_blocks(asked: Asked) -> Outcome:
+def of_blocks(plan: PlannedGoal) -> Outcome:
     """Return the outcome of a goal of one or two questions, one of which is in a block."""
-    return _OUTCOMES[asked.goal.kind](asked)
+    return _OUTCOMES[plan.goal.kind](plan)
 
 
-def _share_of(asked: Asked, n: int, frequency: float) -> Share:
+def _share_of(plan: PlannedGoal, n: int, frequency: float) -> Share:
     """Return a share of all people; of categories of different sizes one that is known worst."""
-    (attribute, *_) = asked.attributes
+    (attribute, *_) = plan.attributes
     assert attribute.oracle is not None  # noqa: S101  (questions of blocks are perturbed)
     shares = [
         Share(attribute.oracle, attribute.k, n, frequency, int(size))
@@ -278,56 +277,56 @@ def _share_of(asked: Asked, n: int, frequency: float) -> Share:
     return max(shares, key=lambda share: share.deviation)
 
 
-def _error_among(asked: Asked, n: int, row: Array, contrast: Array) -> float:
+def _error_among(plan: PlannedGoal, n: int, row: Array, contrast: Array) -> float:
     """Return the standard error of a sum of shares f64[answers] times a contrast f64[k]."""
-    attribute, part = asked.attributes[0], asked.part
+    attribute, part = plan.attributes[0], plan.part
     influence = contrast
     if attribute.ask_if is not None:
         influence = contrast - float(row @ contrast[:-1]) * asked_codes(attribute)
-    sums = Sums(asked.oracle, over_domain(attribute, part, row), sizes_of(attribute))
+    sums = Sums(plan.oracle, over_domain(attribute, part, row), sizes_of(attribute))
     return math.sqrt(max(sums.covariance(influence, influence), 0.0) / n) / part
 
 
-def _share_error(asked: Asked, n: int, frequency: float) -> float:
-    attribute = asked.attributes[0]
+def _share_error(plan: PlannedGoal, n: int, frequency: float) -> float:
+    attribute = plan.attributes[0]
     own, k = np.zeros(attribute.k), answers_of(attribute)
     own[0] = 1.0
-    return _error_among(asked, n, _with_share(k, frequency), own)
+    return _error_among(plan, n, _with_share(k, frequency), own)
 
 
-def _width(asked: Asked) -> Outcome:
-    confidence = asked.goal.confidence
-    if asked.attributes[0].ask_if is not None:
-        half = normal_quantile(confidence) * _share_error(asked, asked.n, asked.share)
-        return asked.wide(2 * half)
-    share = _share_of(asked, asked.n, asked.share)
-    return asked.wide(share_width(share, confidence))
+def _width(plan: PlannedGoal) -> Outcome:
+    confidence = plan.goal.confidence
+    if plan.attributes[0].ask_if is not None:
+        half = normal_quantile(confidence) * _share_error(plan, plan.n, plan.share)
+        return plan.wide(2 * half)
+    share = _share_of(plan, plan.n, plan.share)
+    return plan.wide(share_width(share, confidence))
 
 
-def _difference_among(asked: Asked) -> Outcome:
-    goal, (first, second) = asked.goal, asked.sides
-    behind, z = _share_error(asked, second, asked.share), normal_quantile(goal.confidence)
+def _difference_among(plan: PlannedGoal) -> Outcome:
+    goal, (first, second) = plan.goal, plan.sides
+    behind, z = _share_error(plan, second, plan.share), normal_quantile(goal.confidence)
 
     def power(difference: float) -> float:
-        ahead = _share_error(asked, first, min(asked.share + difference, 1.0))
+        ahead = _share_error(plan, first, min(plan.share + difference, 1.0))
         return _normal_power(difference, math.hypot(ahead, behind), z)
 
-    return asked.by_power(power, 1 - asked.share)
+    return plan.by_power(power, 1 - plan.share)
 
 
-def _difference(asked: Asked) -> Outcome:
-    goal, (first, second) = asked.goal, asked.sides
-    if asked.attributes[0].ask_if is not None:
-        return _difference_among(asked)
-    behind = _share_of(asked, second, asked.share)
+def _difference(plan: PlannedGoal) -> Outcome:
+    goal, (first, second) = plan.goal, plan.sides
+    if plan.attributes[0].ask_if is not None:
+        return _difference_among(plan)
+    behind = _share_of(plan, second, plan.share)
     if goal.value is None:
-        return asked.smallest(smallest_of_shares(behind, first, goal.confidence, POWER))
-    ahead = _share_of(asked, first, min(asked.share + goal.value, 1.0))
-    return asked.found(shares_power(ahead, behind, goal.confidence))
+        return plan.smallest(smallest_of_shares(behind, first, goal.confidence, POWER))
+    ahead = _share_of(plan, first, min(plan.share + goal.value, 1.0))
+    return plan.found(shares_power(ahead, behind, goal.confidence))
 
 
-def _lead(asked: Asked) -> Outcome:
-    goal, (attribute, *_) = asked.goal, asked.attributes
+def _lead(plan: PlannedGoal) -> Outcome:
+    goal, (attribute, *_) = plan.goal, plan.attributes
     z, k = normal_quantile(goal.confidence), answers_of(attribute)
 
     def deviation(lead: float) -> float:
@@ -336,14 +335,14 @@ def _lead(asked: Asked) -> Outcome:
         shares[:2] = share + lead, share
         contrast = np.zeros(attribute.k)
         contrast[:2] = 1.0, -1.0
-        return _error_among(asked, asked.n, shares / shares.sum(), contrast)
+        return _error_among(plan, plan.n, shares / shares.sum(), contrast)
 
     def power(lead: float) -> float:
         return _normal_power(lead, deviation(lead), z)
 
     if goal.kind == "lead-width":
-        return asked.wide(2 * z * deviation(0.0))
-    return asked.by_power(power, 1.0 if goal.share is None else 1 - 2 * goal.share)
+        return plan.wide(2 * z * deviation(0.0))
+    return plan.by_power(power, 1.0 if goal.share is None else 1 - 2 * goal.share)
 
 
 def _normal_power(distance: float, deviation: float, z: float) -> float:
@@ -351,41 +350,41 @@ def _normal_power(distance: float, deviation: float, z: float) -> float:
     return law.cdf(steps - z) + law.cdf(-steps - z)
 
 
-def _groups(asked: Asked) -> tuple[Array, Array]:
-    first, second = np.zeros((2, asked.attributes[1].k))
+def _groups(plan: PlannedGoal) -> tuple[Array, Array]:
+    first, second = np.zeros((2, plan.attributes[1].k))
     first[0] = second[1] = 1.0
     return first, second
 
 
-def _parts(asked: Asked) -> Array:
+def _parts(plan: PlannedGoal) -> Array:
     """Return parts of the respondents f64[k] in each group."""
-    small, other = asked.group_sizes
-    parts = np.full(asked.attributes[1].k, other)
+    small, other = plan.group_sizes
+    parts = np.full(plan.attributes[1].k, other)
     parts[0] = small
     return parts
 
 
-def _gap(asked: Asked) -> Outcome:
-    (of, given), surveys = asked.attributes, asked.drawn(SURVEYS)
+def _gap(plan: PlannedGoal) -> Outcome:
+    (of, given), surveys = plan.attributes, plan.drawn(SURVEYS)
     own = np.zeros(of.k)
     own[0] = 1.0
 
     k, among = answers_of(of), asked_codes(of)
 
     def power(gap: float) -> float:
-        rows = [_with_share(k, share) for share in (min(asked.share + gap, 1.0), asked.share)]
-        table = _table(asked, [rows[0], *[rows[1]] * (given.k - 1)])
-        setting = Setting(asked.n, asked.goal.confidence, surveys)
-        return ratios_power(table, (own, among), _groups(asked), setting)
+        rows = [_with_share(k, share) for share in (min(plan.share + gap, 1.0), plan.share)]
+        table = _table(plan, [rows[0], *[rows[1]] * (given.k - 1)])
+        setting = Setting(plan.n, plan.goal.confidence, surveys)
+        return ratios_power(table, (own, among), _groups(plan), setting)
 
-    return asked.by_power(power, 1 - asked.share)
+    return plan.by_power(power, 1 - plan.share)
 
 
-def _table(asked: Asked, among: list[Array]) -> Table:
+def _table(plan: PlannedGoal, among: list[Array]) -> Table:
     """Return the people of each group, by their shares among those asked."""
-    of, given = asked.attributes
-    people = over_domain(of, asked.part, np.stack(among, axis=1)) * _parts(asked)
-    return Table(of, given, people, asked.cells, asked.in_clear)
+    of, given = plan.attributes
+    people = over_domain(of, plan.part, np.stack(among, axis=1)) * _parts(plan)
+    return Table(of, given, people, plan.cells, plan.in_clear)
 
 
 def _with_share(k: int, share: float) -> Array:
@@ -394,15 +393,15 @@ def _with_share(k: int, share: float) -> Array:
     return row
 
 
-def _association(asked: Asked) -> Outcome:
-    goal, (first, second) = asked.goal, asked.attributes
+def _association(plan: PlannedGoal) -> Outcome:
+    goal, (first, second) = plan.goal, plan.attributes
 
     def power(phi: float) -> float:
         return association_power(
-            first, second, asked.n, phi, alpha=1 - goal.confidence, cells=asked.cells
+            first, second, plan.n, phi, alpha=1 - goal.confidence, cells=plan.cells
         )
 
-    return asked.by_power(power, math.sqrt(min(first.k, second.k) - 1))
+    return plan.by_power(power, math.sqrt(min(first.k, second.k) - 1))
 
 
 def _scored(means: Means) -> tuple[Array, Array]:
@@ -413,20 +412,20 @@ def _scored(means: Means) -> tuple[Array, Array]:
     return scores, answered
 
 
-def _mean(asked: Asked) -> Outcome:
-    means = asked.means
+def _mean(plan: PlannedGoal) -> Outcome:
+    means = plan.means
     scores, answered = _scored(means)
     middle = float(means.scores.mean())
-    attribute, k = asked.attributes[0], answers_of(asked.attributes[0])
-    people = over_domain(attribute, asked.part, answered[:k] / answered.sum())
-    sums = Sums(asked.oracle, people, sizes_of(attribute))
+    attribute, k = plan.attributes[0], answers_of(plan.attributes[0])
+    people = over_domain(attribute, plan.part, answered[:k] / answered.sum())
+    sums = Sums(plan.oracle, people, sizes_of(attribute))
     influence = scores - middle * answered
-    error = math.sqrt(sums.covariance(influence, influence) / asked.n) / asked.part
-    return asked.wide(2 * normal_quantile(asked.goal.confidence) * means.half * error)
+    error = math.sqrt(sums.covariance(influence, influence) / plan.n) / plan.part
+    return plan.wide(2 * normal_quantile(plan.goal.confidence) * means.half * error)
 
 
-def _mean_gap(asked: Asked) -> Outcome:
-    means, (of, given), surveys = asked.means, asked.attributes, asked.drawn(SURVEYS)
+def _mean_gap(plan: PlannedGoal) -> Outcome:
+    means, (of, given), surveys = plan.means, plan.attributes, plan.drawn(SURVEYS)
     of_means = _scored(means)
 
     def shares(distance: float) -> Array:
@@ -436,13 +435,13 @@ def _mean_gap(asked: Asked) -> Outcome:
 
     def power(gap: float) -> float:
         rows = [shares(gap / 2), shares(-gap / 2), *[shares(0.0)] * (given.k - 2)]
-        setting = Setting(asked.n, asked.goal.confidence, surveys)
-        return ratios_power(_table(asked, rows), of_means, _groups(asked), setting)
+        setting = Setting(plan.n, plan.goal.confidence, surveys)
+        return ratios_power(_table(plan, rows), of_means, _groups(plan), setting)
 
-    return asked.by_power(power, (1 - 1e-3) * means.widest)
+    return plan.by_power(power, (1 - 1e-3) * means.widest)
 
 
-_OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
+_OUTCOMES: Final[Mapping[Kind, Callable[[PlannedGoal], Outcome]]] = {
     "width": _width,
     "difference": _difference,
     "change": _difference,

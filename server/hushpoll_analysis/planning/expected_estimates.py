@@ -163,7 +163,7 @@ def _others(side: Side, count: Array) -> tuple[Array, Array]:
     """Return mean and variance of the supports of other categories, given the count of one."""
     assert side.oracle is not None  # noqa: S101  (in clear no support varies)
     (p, q), f, k = _chances(side.oracle), side.frequency, side.oracle.k
-    # of one record, by whether its truth is the category or another
+    # a record differs by whether its truth is the category or another
     means = np.array([(k - 1) * q, p + (k - 2) * q])
     variances = np.array([(k - 1) * q * (1 - q), p * (1 - p) + (k - 2) * q * (1 - q)])
     mean, variance = np.zeros(count.shape), np.zeros(count.shape)

@@ -58,14 +58,12 @@ class Pair:
 
 def lead_power(pair: Pair, confidence: float, surveys: int) -> float:
     """Return the chance that the interval of the lead leaves out 0, from drawn surveys."""
-    sets = lead_sets(pair, confidence, surveys)
-    return float(((sets.lower > 0) | (sets.upper < 0)).mean())
+    return lead_sets(pair, confidence, surveys).share_without_zero()
 
 
 def expected_lead_width(pair: Pair, confidence: float, surveys: int) -> float:
     """Return the mean width of the interval of the lead; infinite where one has no bound."""
-    sets = lead_sets(pair, confidence, surveys)
-    return float((sets.upper - sets.lower).mean())
+    return lead_sets(pair, confidence, surveys).mean_width()
 
 
 def lead_sets(pair: Pair, confidence: float, surveys: int) -> Sets:
@@ -74,22 +72,8 @@ def lead_sets(pair: Pair, confidence: float, surveys: int) -> Sets:
     rng = np.random.default_rng(SEED)
     draw = _of_any_size if law.varies else _of_one_size
     shares, scale = draw(pair, surveys, rng)
-    one, none = np.ones(1), np.zeros(1)
-    answers = Answers(
-        attribute,
-        pair.n,
-        RecordLaw.of(pair.oracle, attribute.k),
-        scale,
-        shares,
-        shares[:, :1],
-        one,
-        one,
-        none,
-        one,
-        none,
-        group=None,
-        excess=none,
-    )
+    record = RecordLaw.of(pair.oracle, attribute.k)
+    answers = Answers.of_shares(attribute, pair.n, record, scale, shares, shares[:, :1])
     first, second, missing = shares
     answered = (1.0 - missing)[None, :]
     lead, either = (first - second)[None, :], (first + second)[None, :]

@@ -96,8 +96,7 @@ class Means:
 
 def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
     """Return the mean width of the interval of the mean, in the unit of the scale."""
-    sets = mean_sets(means, confidence, surveys)
-    return float((sets.upper - sets.lower).mean())
+    return mean_sets(means, confidence, surveys).mean_width()
 
 
 def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
@@ -106,11 +105,8 @@ def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     mean, square = own.moments(means.tilted(0.0))
     drawn = _normal(mean, square - np.outer(mean, mean), means.n, surveys)
     estimated, under = own.powers(drawn[1:-1], drawn[-1] - 1.0)
-    one, none = np.ones(1), np.zeros(1)
-    answers = Answers(
-        means.attribute, means.n, RecordLaw.of(means.oracle, means.attribute.k), under,
-        estimated, estimated[:, :1], one, one, none, one, none, None, none,
-    )  # fmt: skip
+    law = RecordLaw.of(means.oracle, means.attribute.k)
+    answers = Answers.of_shares(means.attribute, means.n, law, under, estimated, estimated[:, :1])
     p0, p1, p2, p3, p4 = (part[None, :] for part in estimated)
     overall = (p0[:, :1], p1[:, :1], p2[:, :1], p3[:, :1])
     ratios = Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), overall)
@@ -126,8 +122,7 @@ def mean_gap_power(
     surveys: int,
 ) -> float:
     """Return the chance that the interval of the difference of both means leaves out 0."""
-    sets = mean_gap_sets(means, group, sizes, gap, confidence, surveys)
-    return float(((sets.lower > 0) | (sets.upper < 0)).mean())
+    return mean_gap_sets(means, group, sizes, gap, confidence, surveys).share_without_zero()
 
 
 def mean_gap_sets(

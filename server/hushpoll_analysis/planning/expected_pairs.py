@@ -60,8 +60,7 @@ class Groups:
 
 def gap_power(groups: Groups, confidence: float, surveys: int) -> float:
     """Return the chance that the interval of the difference of the groups' shares leaves out 0."""
-    gap = gap_sets(groups, confidence, surveys)
-    return float(((gap.lower > 0) | (gap.upper < 0)).mean())
+    return gap_sets(groups, confidence, surveys).share_without_zero()
 
 
 def gap_sets(groups: Groups, confidence: float, surveys: int) -> Sets:
@@ -221,7 +220,7 @@ def _drawn_sums(
         for place, pattern in enumerate(first.patterns)
         for there, other in enumerate(second.patterns)
     ]
-    # of each cell of patterns, the chance of every pair of truths, with it
+    # each cell of patterns has the chance of every pair of truths, with it
     chances = [
         people * first.chance[:, place][:, None] * second.chance[:, there][None, :]
         for _, place, _, there in cells

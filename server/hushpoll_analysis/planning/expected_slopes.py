@@ -64,9 +64,9 @@ _MOVED: Final = 0.5
 _MOST_WORK: Final = 1e9
 """Products of an information, of all coefficients, above which a bias takes seconds: it is left."""
 _MOST_FALL: Final = 0.25
-"""Of the logarithm of a standard error by the bias, which is of first order."""
+"""The most fall of the logarithm of a standard error by the bias, which is of first order."""
 _LEAST: Final = 0.25
-"""Of the variance if the slope was 0, that it has at least."""
+"""The part of the variance if the slope was 0 that it has at least."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,15 @@ class Slope:
     """A slope of a logit, and the people who will be asked."""
 
     digest: str
-    """Of the survey; it and the following say what the information depends on."""
+    """It and the following say what the information depends on."""
     outcome: str
     predictors: tuple[str, ...]
     """The one whose slope it is, and those that are held fixed."""
     value: float
     """In logits: of the predictor's second answer beside its first, or of one more of a number."""
     share: float
-    """Of the outcome's second answer, where the predictor has its first one; in (0, 1)."""
+    """The share of the outcome's second answer, where the predictor has its first one; in (0,
+    1)."""
     group: float
     """Part of the respondents with the predictor's second answer, in (0, 1)."""
     in_clear: bool = False
@@ -132,15 +133,15 @@ class _Errors:
     """Standard errors times the root of respondents."""
 
     at_slope: float
-    """Of the slope; `at_none` if it was 0."""
+    """The slope's; `at_none` is that if it was 0."""
     at_none: float
     slope_falls: float
     """By how much its logarithm changes where the outcome's parameters are less their bias, times
     respondents; `none_falls` for `at_none`."""
     none_falls: float
     expected: float
-    """Of the slope if nothing depended on anything, and `largest` of all: by these a regression
-    says beforehand what it can tell."""
+    """The slope's if nothing depended on anything, and `largest` of all: by these a regression says
+    beforehand what it can tell."""
     largest: float
     hidden: bool
     """Whether a predictor is perturbed."""

@@ -20,7 +20,7 @@ from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.expected_means import Means
 from hushpoll_analysis.planning.expected_slopes import LARGEST, Slope, check_slope
 from hushpoll_analysis.planning.follow_ups import answers_of, part_asked, sizes_of_cells
-from hushpoll_analysis.records.answering import audited, require_answered
+from hushpoll_analysis.records.answering import audited, labelled_target, require_answered
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.estimators import CONFIDENCES
@@ -85,9 +85,9 @@ class Goal:
     """Share of the respondents in the smaller group, in (0, 0.5], of a difference or a gap. None
     for halves, or for groups that are alike."""
     confidence: float = 0.95
-    """Of the interval, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
+    """The interval's, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
     asked: float | None = field(default=None, compare=False)
-    """Of a follow-up, which part of the people are taken to be asked it: the goal is about them."""
+    """Which part of the people are taken to be asked it: the goal is about them."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -257,9 +257,7 @@ def _check_audit(goal: Goal, published: Published) -> None:
             "to audit; declare one",
             field="want",
         )
-    target = published.target
-    labelled = target is not None and target.positive is not None
-    if METRICS[goal.subject].uses_labels and not labelled:
+    if METRICS[goal.subject].uses_labels and labelled_target(published) is None:
         raise InvalidParameter(
             f"{goal}: {goal.subject} needs labels, and survey {published.name} has no target with "
             "a positive category; declare one, or want SPD",

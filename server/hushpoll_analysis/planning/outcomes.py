@@ -93,17 +93,17 @@ def outcome(
         return _slope(goal, published, n, in_clear=in_clear)
     attributes = [published.attribute(name) for name in goal.names]
     cells = sizes_of_cells(published, *goal.names) if len(goal.names) == 2 else None
-    asked = Asked(
+    plan = PlannedGoal(
         goal, tuple(attributes), n, in_clear, surveys, part_asked(published, goal.names[0]), cells
     )
     in_blocks = not in_clear and any(attribute.block is not None for attribute in attributes)
     if in_blocks or (attributes[0].ask_if is not None and goal.kind != "association"):
-        return of_blocks(asked)
-    return _OUTCOMES[goal.kind](asked)
+        return of_blocks(plan)
+    return _OUTCOMES[goal.kind](plan)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedGoal:
     """A goal with its share, its attributes, and the surveys that will say something of it."""
 
     goal: Goal
@@ -170,9 +170,9 @@ class Asked:
         return Outcome(self.goal.value is None or width <= self.goal.value, width)
 
 
-def _width(asked: Asked) -> Outcome:
-    side = Side(asked.oracle, asked.n, asked.share)
-    return asked.wide(expected_interval_width(side, asked.goal.confidence))
+def _width(plan: PlannedGoal) -> Outcome:
+    side = Side(plan.oracle, plan.n, plan.share)
+    return plan.wide(expected_interval_width(side, plan.goal.confidence))
 
 
 def sizes(goal: Goal, n: int) -> tuple[int, int]:
@@ -183,71 +183,71 @@ def sizes(goal: Goal, n: int) -> tuple[int, int]:
     return small, max(n - small, 1)
 
 
-def _difference(asked: Asked) -> Outcome:
-    goal, oracle, share = asked.goal, asked.oracle, asked.share
-    both = asked.sides
+def _difference(plan: PlannedGoal) -> Outcome:
+    goal, oracle, share = plan.goal, plan.oracle, plan.share
+    both = plan.sides
     if goal.value is None:
-        return asked.smallest(smallest_difference(oracle, share, both, goal.confidence, POWER))
+        return plan.smallest(smallest_difference(oracle, share, both, goal.confidence, POWER))
     power = difference_power(
         Side(oracle, both[0], min(share + goal.value, 1.0)),
         Side(oracle, both[1], share),
         goal.confidence,
     )
-    return asked.found(power)
+    return plan.found(power)
 
 
-def _lead(asked: Asked) -> Outcome:
-    goal, (attribute,) = asked.goal, asked.attributes
+def _lead(plan: PlannedGoal) -> Outcome:
+    goal, (attribute,) = plan.goal, plan.attributes
 
     def pair(lead: float) -> Pair:
         share = share_behind(goal, attribute, lead)
-        return Pair(attribute, asked.n, share + lead, share, asked.in_clear)
+        return Pair(attribute, plan.n, share + lead, share, plan.in_clear)
 
     if goal.kind == "lead-width":
-        return asked.wide(expected_lead_width(pair(0.0), goal.confidence, asked.surveys))
-    surveys = asked.drawn(PRECISE)
+        return plan.wide(expected_lead_width(pair(0.0), goal.confidence, plan.surveys))
+    surveys = plan.drawn(PRECISE)
     most = 1.0 if goal.share is None else 1 - 2 * goal.share
-    return asked.by_power(lambda lead: lead_power(pair(lead), goal.confidence, surveys), most)
+    return plan.by_power(lambda lead: lead_power(pair(lead), goal.confidence, surveys), most)
 
 
-def _gap(asked: Asked) -> Outcome:
-    (of, given), surveys = asked.attributes, asked.drawn(PRECISE)
+def _gap(plan: PlannedGoal) -> Outcome:
+    (of, given), surveys = plan.attributes, plan.drawn(PRECISE)
 
     def power(gap: float) -> float:
-        shares = min(asked.share + gap, 1.0), asked.share
-        groups = Groups(of, given, asked.n, asked.group_sizes, shares, asked.in_clear)
-        return gap_power(groups, asked.goal.confidence, surveys)
+        shares = min(plan.share + gap, 1.0), plan.share
+        groups = Groups(of, given, plan.n, plan.group_sizes, shares, plan.in_clear)
+        return gap_power(groups, plan.goal.confidence, surveys)
 
-    return asked.by_power(power, 1 - asked.share)
+    return plan.by_power(power, 1 - plan.share)
 
 
-def _association(asked: Asked) -> Outcome:
-    goal, (first, second) = asked.goal, asked.attributes
+def _association(plan: PlannedGoal) -> Outcome:
+    goal, (first, second) = plan.goal, plan.attributes
 
     def power(phi: float) -> float:
         return association_power(
-            first, second, asked.n, phi, alpha=1 - goal.confidence, in_clear=asked.in_clear
+            first, second, plan.n, phi, alpha=1 - goal.confidence, in_clear=plan.in_clear
         )
 
-    return asked.by_power(power, math.sqrt(min(first.k, second.k) - 1))
+    return plan.by_power(power, math.sqrt(min(first.k, second.k) - 1))
 
 
-def _mean(asked: Asked) -> Outcome:
-    return asked.wide(expected_mean_width(asked.means, asked.goal.confidence, asked.surveys))
+def _mean(plan: PlannedGoal) -> Outcome:
+    return plan.wide(expected_mean_width(plan.means, plan.goal.confidence, plan.surveys))
 
 
-def _mean_gap(asked: Asked) -> Outcome:
-    confidence, means, surveys = asked.goal.confidence, asked.means, asked.drawn(PRECISE)
+def _mean_gap(plan: PlannedGoal) -> Outcome:
+    confidence, means, surveys = plan.goal.confidence, plan.means, plan.drawn(PRECISE)
 
     def power(gap: float) -> float:
-        given = asked.attributes[1]
-        return mean_gap_power(means, given, asked.group_sizes, gap, confidence, surveys)
+        given = plan.attributes[1]
+        return mean_gap_power(means, given, plan.group_sizes, gap, confidence, surveys)
 
     # answers that all lie at one end have no tilt
-    return asked.by_power(power, (1 - 1e-3) * means.widest)
+    return plan.by_power(power, (1 - 1e-3) * means.widest)
 
 
-_OUTCOMES: Final[Mapping[Kind, Callable[[Asked], Outcome]]] = {
+_OUTCOMES: Final[Mapping[Kind, Callable[[PlannedGoal], Outcome]]] = {
     "width": _width,
     "difference": _difference,
     "change": _difference,

@@ -135,7 +135,8 @@ class GoalVerdict:
     sampling: Outcome | None
     """With n respondents in clear, where no epsilon does; None for audits."""
     level_needed: Level | None = None
-    """Of protection under `epsilon_needed`, the worst of all questions' and of their sum's."""
+    """The level of protection under `epsilon_needed`, the worst of all questions' and of their
+    sum's."""
     part: Fraction = Fraction(1)
     """How many of the respondents answer what the goal is about."""
 

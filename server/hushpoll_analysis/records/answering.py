@@ -17,6 +17,7 @@ from hushpoll_analysis.records.source import Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.survey.randomization.draws import Draw
 
 R = TypeVar("R")
@@ -84,12 +85,18 @@ def part_of_all(published: Published, names: Collection[str]) -> bool:
     return published.share_answering(names) < 1
 
 
+def labelled_target(published: Published) -> PublishedAttribute | None:
+    """Return the target if it tells positive from negative answers."""
+    target = published.target
+    return None if target is None or target.positive is None else target
+
+
 def audited(published: Published) -> tuple[str, ...]:
     """Return the questions that an audit from records needs: the protected one, and the labels."""
     if published.protected is None:
         return ()
-    target = published.target
-    labels = () if target is None or target.positive is None else (target.name,)
+    target = labelled_target(published)
+    labels = () if target is None else (target.name,)
     return tuple(dict.fromkeys((published.protected.attribute, *labels)))
 
 

@@ -56,7 +56,7 @@ class Domain:
         """Return the attributes of the conditions whose answers nobody knows."""
         return [name for name in self.codes if published.attribute(name).oracle is not None]
 
-    def chosen(self, records: Records) -> Records:
+    def records_in(self, records: Records) -> Records:
         """Return the records of the domain; refuses if there is none."""
         found = self._of_block(records)
         self._require(len(found))

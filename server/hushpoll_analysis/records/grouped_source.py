@@ -19,7 +19,7 @@ from hushpoll_analysis.records.domains import FIELD, Domain
 from hushpoll_analysis.records.hidden_groups import ClearGroups
 from hushpoll_analysis.records.merging import merged_cells, merged_support
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.records.source import MemoryNeed, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -81,7 +81,7 @@ class OfGroups:
                     within[a, b] = np.concatenate([[counts.n], *merged])
         return PairCounts(self._counts(kept.counts), joint, within)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a record has the answers in clear as they were given."""
         raise InvalidParameter(
             f"{held.field} is {held.value!r}, which reads the records themselves, and records of "

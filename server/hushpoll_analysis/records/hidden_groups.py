@@ -41,7 +41,7 @@ class Regrouped(Published):
     """
 
     published_digest: str
-    """Of the survey with all its categories."""
+    """The digest of the survey with all its categories."""
 
     def __post_init__(self) -> None:
         """Check nothing: the rules of a survey held when it was published."""

@@ -21,7 +21,7 @@ from hushpoll_shared.survey.published import Published
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MemoryNeed:
     """The value of a parameter for which all records are held, and read many times."""
 
     field: str
@@ -52,7 +52,7 @@ class Source(Protocol):
     def pairs(self) -> PairCounts:
         """Return the support counts, and the joint counts of all pairs that are kept."""
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Let the block hold the records themselves."""
 
     def within(self, domain: Domain) -> Source:
@@ -88,7 +88,7 @@ class OfRecords:
         """Count all pairs that a server would keep."""
         return count_pairs(self.given)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Return the records."""
         del held
         return nullcontext(self.given)
@@ -96,7 +96,7 @@ class OfRecords:
     def within(self, domain: Domain) -> OfRecords:
         """Return the source of the records that are in a domain."""
         given = self.given
-        inside = domain.chosen(given) if isinstance(given, Records) else domain.stream(given)
+        inside = domain.records_in(given) if isinstance(given, Records) else domain.stream(given)
         return OfRecords(inside)
 
     def answering(self, names: Collection[str]) -> OfRecords:
@@ -109,7 +109,7 @@ class OfCounts:
     """Counts that were kept or simulated, without the records."""
 
     published: Published
-    kept: PairCounts
+    all_pairs: PairCounts
 
     @classmethod
     def alone(cls, published: Published, counts: Counts) -> OfCounts:
@@ -118,7 +118,7 @@ class OfCounts:
 
     def questions(self, only: Collection[str] | None = None) -> Counts:
         """Return the support counts; refuses a domain whose counts are not kept."""
-        counts = counts_of(self.published, self.kept, only)
+        counts = counts_of(self.published, self.all_pairs, only)
         if counts is None:
             raise InvalidParameter(
                 "the counts of this domain do not follow from those that are kept; compute them "
@@ -129,7 +129,7 @@ class OfCounts:
 
     def pair(self, a: str, b: str) -> JointCounts:
         """Return the joint counts of two questions, in blocks or not; refuses what is not kept."""
-        counts = self.kept.of_questions(self.published, a, b)
+        counts = self.all_pairs.of_questions(self.published, a, b)
         if counts is None:
             raise InvalidParameter(
                 f"the joint counts of {a} and {b} are not kept; compute them from the records",
@@ -139,11 +139,11 @@ class OfCounts:
 
     def pairs(self) -> PairCounts:
         """Return all counts."""
-        return self.kept
+        return self.all_pairs
 
     def within(self, domain: Domain) -> OfCounts:
         """Return the source of the counts of a domain; refuses one of several attributes."""
-        counts = domain.counted(self.kept)
+        counts = domain.counted(self.all_pairs)
         if counts is None:
             raise InvalidParameter(
                 f"{FIELD} has conditions on {', '.join(domain.codes)}; the counts that are kept "
@@ -154,7 +154,7 @@ class OfCounts:
 
     def answering(self, names: Collection[str]) -> OfCounts:
         """Return the source of the counts of the records that answer all of some questions."""
-        counts = self.kept.answering(self.published, names)
+        counts = self.all_pairs.answering(self.published, names)
         if counts is None:
             raise InvalidParameter(
                 f"the counts of those who answer {', '.join(names)} are not kept; compute them "
@@ -163,7 +163,7 @@ class OfCounts:
             )
         return OfCounts(self.published.answering(names), counts)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: there are counts alone."""
         raise InvalidParameter(
             f"{held.field} is {held.value!r}, which needs the records themselves, and there are "

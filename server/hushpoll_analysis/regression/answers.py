@@ -147,7 +147,7 @@ class Unit:
         return self.combinations.k
 
     @property
-    def asked(self) -> npt.NDArray[np.bool_]:
+    def asked_rows(self) -> npt.NDArray[np.bool_]:
         """Of which rows it was asked, bool[n]: of all, without draws."""
         unasked = -1 if self.patterns.unasked is None else self.patterns.unasked
         return np.asarray(self.places != unasked, np.bool_)
@@ -190,7 +190,7 @@ class Answers:
     dropped: int = 0
     """Rows that were left out, since a column of the formula was empty."""
     not_asked: Mapping[str, str] = field(default_factory=dict)
-    """Of each follow-up, the category of the respondents who were not asked."""
+    """By follow-up, the category of the respondents who were not asked."""
 
     def unit_of(self, name: str) -> Unit | None:
         """Return the unit whose question has a name; None for a column in clear."""
@@ -227,7 +227,7 @@ class Answers:
         """Return the rows of which all questions were asked, of draws: others hang on chance."""
         if all(unit.patterns.unasked is None for unit in self.units):
             return self
-        asked = np.logical_and.reduce([unit.asked for unit in self.units])
+        asked = np.logical_and.reduce([unit.asked_rows for unit in self.units])
         return self.taken(np.flatnonzero(asked))
 
     def taken(self, rows: Places) -> Answers:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.inference import Covariance
 from hushpoll_analysis.regression.likelihood import CELLS, Likelihood
-from hushpoll_analysis.regression.terms.coding import Coded, Values
+from hushpoll_analysis.regression.terms.coding import CodedFactor, Values
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
@@ -34,7 +34,6 @@ class Chance:
     what: str
     """The values that are compared, or stated."""
     category: str
-    """Of the outcome."""
     estimate: float
     standard_error: float | None
     """None, as the limits, where no interval is known to hold: the chance may be any."""
@@ -56,7 +55,7 @@ class Averages:
     parameters: Array
     """f64[q], estimates."""
     known: Covariance
-    """Of the parameters."""
+    """The covariance of the parameters."""
     told: bool = True
     """Whether chances have intervals; not of a model whose slopes have none."""
 
@@ -187,9 +186,9 @@ def predicted(averages: Averages, values: Mapping[str, str], *, confidence: floa
     return averages.chances(what, *averages.at(clear, hidden), confidence)
 
 
-def _predictors(likelihood: Likelihood) -> dict[str, Coded | None]:
+def _predictors(likelihood: Likelihood) -> dict[str, CodedFactor | None]:
     """Return, by predictor, a factor that has its categories, if one has."""
-    found: dict[str, Coded | None] = {}
+    found: dict[str, CodedFactor | None] = {}
     for column in likelihood.family.columns:
         for one, _ in column.parts:
             for name in one.factor.variables:
@@ -198,7 +197,7 @@ def _predictors(likelihood: Likelihood) -> dict[str, Coded | None]:
     return found
 
 
-def _code(factor: Coded, level: int) -> int | float:
+def _code(factor: CodedFactor, level: int) -> int | float:
     assert factor.order is not None  # noqa: S101  (it has levels)
     code = int(np.flatnonzero(factor.order == level)[0])
     return code if factor.cuts is None else float(factor.cuts[code])

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
 
-from hushpoll_analysis.regression.likelihood import Likelihood, asked
+from hushpoll_analysis.regression.likelihood import Likelihood, required_sums
 from hushpoll_analysis.regression.starts import with_shares, with_shares_of_groups
 from hushpoll_analysis.regression.sums import Slopes
 
@@ -72,7 +72,7 @@ class Maximum:
     slopes: Slopes
     """There, with both kinds of information."""
     steps: int
-    """Of all starts."""
+    """Steps of all starts."""
     converged: bool
     """Whether the step that is left is below `CONVERGED`."""
     starts: int
@@ -210,7 +210,7 @@ def climb(
     while steps < most:
         gradient, metric, left = slopes.gradient[free], None, np.inf
         if not likelihood.convex:
-            metric = _metric(likelihood, asked(slopes.complete))
+            metric = _metric(likelihood, required_sums(slopes.complete))
         newton = _solver(slopes.observed, free, metric)
         steps += 1
         if newton is not None:
@@ -246,7 +246,7 @@ def _trusted_step(
     free: Flags,
 ) -> tuple[Array | None, float]:
     """Return where a step of a length that is trusted leads, None if nowhere, and the length."""
-    gradient, known = slopes.gradient[free], asked(slopes.observed)[np.ix_(free, free)]
+    gradient, known = slopes.gradient[free], required_sums(slopes.observed)[np.ix_(free, free)]
     while trusted > _SHORTEST:
         step = _damped(known, metric[np.ix_(free, free)], gradient, trusted)
         if step is None:
@@ -380,7 +380,7 @@ def _upwards(
 
 
 def _information(likelihood: Likelihood, at: Array) -> Array:
-    return asked(likelihood.at(at, observed=False).complete)
+    return required_sums(likelihood.at(at, observed=False).complete)
 
 
 def _solver(

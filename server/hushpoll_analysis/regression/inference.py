@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 
 from hushpoll_analysis.regression.answers import Unit, even_products_of_cells, patterns_of
 from hushpoll_analysis.regression.fitting import FLAT, Maximum, climb, covariance_of, profile
-from hushpoll_analysis.regression.likelihood import Likelihood, asked
+from hushpoll_analysis.regression.likelihood import Likelihood, required_sums
 from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_analysis.regression.variances import Variance
 from hushpoll_protocols import EPSILON_MAX, create
@@ -57,7 +57,6 @@ class Coefficient:
     """One coefficient with what is known of it."""
 
     name: str
-    """Of its column; `term` is of the formula."""
     term: str
     category: str | None
     """Category of the outcome that it compares with the reference, where there are several."""
@@ -65,15 +64,15 @@ class Coefficient:
     """None, as its error, where the likelihood has no finite maximum."""
     standard_error: float | None
     statistic: float | None
-    """Of the test that it is 0: Wald's, or the root of the likelihood ratio."""
+    """The statistic of the test that it is 0: Wald's, or the root of the likelihood ratio."""
     p_value: float | None
     lower: float | None
-    """Of the interval; None: it has no end on that side."""
+    """None: the interval has no end on that side."""
     upper: float | None
     method: str
     """`WALD`, `PROFILE`, `TOO_LARGE` or `UNTOLD`."""
     simultaneous_lower: float | None
-    """Of intervals that all hold together."""
+    """The end of intervals that all hold together."""
     simultaneous_upper: float | None
     expected_standard_error: float | None
     """Known before the outcome is looked at; None for intercepts and thresholds."""
@@ -139,7 +138,7 @@ def covariance(
     at, slopes, complete = maximum.parameters, maximum.slopes, maximum.complete
     if estimates is not None:
         at, slopes = estimates, likelihood.at(estimates, complete=False)
-    sizes, directions = eigh(asked(slopes.observed), complete)
+    sizes, directions = eigh(required_sums(slopes.observed), complete)
     kept = sizes > FLAT
     inverse = directions[:, kept] / sizes[kept] @ directions[:, kept].T
     load = np.abs(directions[:, ~kept]) * np.sqrt(np.diag(complete))[:, None]

@@ -266,12 +266,12 @@ class Likelihood:
 
     def crossed(self, parameters: Array) -> Array:
         """Return f64[q, q]: the products of the weighted scores, summed over rows or clusters."""
-        return asked(self.at(parameters, derivatives=1, crossed=True).crossed)
+        return required_sums(self.at(parameters, derivatives=1, crossed=True).crossed)
 
     def observed_and_crossed(self, parameters: Array) -> tuple[Array, Array]:
         """Return f64[q, q] each: the observed information, and what :meth:`crossed` returns."""
         found = self.at(parameters, complete=False, crossed=True)
-        return asked(found.observed), asked(found.crossed)
+        return required_sums(found.observed), required_sums(found.crossed)
 
     def expected(self, even: Sequence[Array] | None = None) -> tuple[Array, Array]:
         """Return the expected information of the rows, and of complete data, f64[q, q] each.
@@ -304,8 +304,8 @@ class Likelihood:
             for groups, _ in self._parts():
                 for sums, matrix in ((seen, flat.T @ told @ flat), (whole, flat.T @ flat)):
                     spread = sizes[groups, None, None] * matrix
-                    asked(sums.complete).add(groups, spread / len(flat))
-        return asked(seen.result().complete), asked(whole.result().complete)
+                    required_sums(sums.complete).add(groups, spread / len(flat))
+        return required_sums(seen.result().complete), required_sums(whole.result().complete)
 
     def _told(self, rows: Places, even: Sequence[Array] | None) -> Array:
         """Return f64[Y C, Y C]: Y C times the mean product of two chances given a record."""
@@ -371,7 +371,7 @@ class Likelihood:
         return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
 
 
-def asked(summed: _Summed | None) -> _Summed:
+def required_sums(summed: _Summed | None) -> _Summed:
     """Return what sums were asked for, so that they have it."""
     if summed is None:
         raise ValueError("these sums were not asked for it; name it where they are made")

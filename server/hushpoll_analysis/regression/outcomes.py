@@ -33,7 +33,7 @@ class Coefficient:
     """One parameter of the outcome's model."""
 
     name: str
-    """Of its column, with the category that it is of where there are several."""
+    """Its column's name, with the category that it is of where there are several."""
     column: int | None
     """Its column of the design; None for a threshold between two ordered categories."""
     category: str | None

@@ -12,7 +12,7 @@ from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient, T
 from hushpoll_analysis.regression.sentences import (
     LARGEST_ODDS,
     Slopes,
-    compared,
+    comparisons_of,
     named_factors,
     rounded_up,
     slope_name,
@@ -56,7 +56,7 @@ class Regression:
     family: str
     outcome: str
     categories: tuple[str, ...]
-    """Of the outcome, the reference first; none of a linear outcome."""
+    """The reference first; none of a linear outcome."""
     n: int
     dropped: int
     """Rows that were left out because a value is missing."""
@@ -75,9 +75,9 @@ class Regression:
     confidence: float
     coefficients: tuple[Coefficient, ...]
     mixing: tuple[Mixing, ...]
-    """Of the perturbed predictors given those in clear."""
+    """The model of the perturbed predictors given those in clear."""
     tests: tuple[Test, ...]
-    """Of each term, and of all slopes."""
+    """A test of each term, and one of all slopes."""
     effects: tuple[Chance, ...]
     """Average marginal effects."""
     plain: tuple[Plain, ...]
@@ -93,7 +93,7 @@ class Regression:
     predictors: tuple[str, ...] = ()
     """The attributes right of the tilde."""
     columns: tuple[Column, ...] = ()
-    """Of the design, which say what each slope compares."""
+    """The design's columns, which say what each slope compares."""
     times_epsilon: float | None = None
     """By how many times a larger epsilon of each randomised question would tell all slopes, where
     some are too noisy; None where none is known to."""
@@ -228,7 +228,9 @@ class Regression:
                     "plain": None if one.name not in plain else asdict(plain[one.name]),
                     "compares": [
                         asdict(part)
-                        for part in (compared(columns[one.name]) if one.name in columns else ())
+                        for part in (
+                            comparisons_of(columns[one.name]) if one.name in columns else ()
+                        )
                     ],
                 }
                 for one in self.coefficients
@@ -265,7 +267,7 @@ class Regression:
         return frozenset(
             name
             for one, column in slopes.each()
-            if slopes.is_noisy(one) and len(parts := compared(column)) == 1
+            if slopes.is_noisy(one) and len(parts := comparisons_of(column)) == 1
             for name in parts[0].chances
         )
 

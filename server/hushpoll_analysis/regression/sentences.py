@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient
-from hushpoll_analysis.regression.terms.coding import Coded, Column
+from hushpoll_analysis.regression.terms.coding import CodedFactor, Column
 from hushpoll_shared.spelling.number_texts import decimals_of, ratio_texts, with_decimals
 
 LARGEST_ODDS: Final = 700.0
@@ -23,7 +23,7 @@ _SCORE: Final = "score("
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """What one factor of a column compares."""
 
     predictor: str
@@ -50,19 +50,21 @@ class Compared:
         return f"{self.predictor}: {self.category} / {self.reference}"
 
 
-def compared(column: Column) -> tuple[Compared, ...]:
+def comparisons_of(column: Column) -> tuple[Comparison, ...]:
     """Return what a column compares, factor by factor; nothing for the intercept."""
-    return tuple(_compared(column, coded, level) for coded, level in column.parts)
+    return tuple(_comparison(column, coded, level) for coded, level in column.parts)
 
 
-def _compared(column: Column, coded: Coded, level: int | None) -> Compared:
+def _comparison(column: Column, coded: CodedFactor, level: int | None) -> Comparison:
     factor = coded.factor
     if level is None or coded.levels is None:
         plain = factor.tree is None or factor.text == f"{_SCORE}{factor.variables[0]})"
-        return Compared(factor.variables[0] if plain else factor.text, None, None)
+        return Comparison(factor.variables[0] if plain else factor.text, None, None)
     # a dummy beside those of all other answers is set against none
     against = f"{factor.text}[T.{coded.levels[level]}]" in column.name
-    return Compared(factor.variables[0], coded.levels[level], coded.levels[0] if against else None)
+    return Comparison(
+        factor.variables[0], coded.levels[level], coded.levels[0] if against else None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ class Slopes:
     family: str
     outcome: str
     categories: tuple[str, ...]
-    """Of the outcome, the reference first; none of a linear outcome."""
+    """The reference first; none of a linear outcome."""
     columns: Sequence[Column]
     coefficients: Sequence[Coefficient]
     """All of the outcome's model."""
@@ -146,7 +148,7 @@ class Slopes:
     def _where(self, column: Column) -> str:
         """Return the references of what a column is multiplied with in interactions."""
         own = {coded.factor.text for coded, _ in column.parts}
-        extra: dict[str, Coded] = {}
+        extra: dict[str, CodedFactor] = {}
         for other in self.columns:
             factors = {coded.factor.text: coded for coded, _ in other.parts}
             if own < set(factors):
@@ -170,7 +172,7 @@ class Slopes:
     def _words(self, one: Coefficient, column: Column) -> str | None:
         """Return what a slope says; None where no two answers are compared."""
         assert one.estimate is not None  # noqa: S101  (the caller looked)
-        parts = compared(column)
+        parts = comparisons_of(column)
         numbers = [part for part in parts if part.category is None]
         dummies = [part for part in parts if part.category is not None]
         if any(part.reference is None for part in dummies) or len(parts) > 2 or len(numbers) > 1:
@@ -196,10 +198,12 @@ class Slopes:
         )
 
     def _interaction(
-        self, begin: str, subject: str, times: str, ends: str, parts: tuple[Compared, ...]
+        self, begin: str, subject: str, times: str, ends: str, parts: tuple[Comparison, ...]
     ) -> str | None:
         """Return what a product of two says; None where one of them has no slope of its own."""
-        alone = {str(compared(column)[0]) for column in self.columns if len(column.parts) == 1}
+        alone = {
+            str(comparisons_of(column)[0]) for column in self.columns if len(column.parts) == 1
+        }
         if not {str(part) for part in parts} <= alone:
             return None
         first, second = parts
@@ -215,7 +219,7 @@ class Slopes:
             f"as where it is {second.reference}{ends}"
         )
 
-    def _linear(self, one: Coefficient, begin: str, parts: tuple[Compared, ...]) -> str:
+    def _linear(self, one: Coefficient, begin: str, parts: tuple[Comparison, ...]) -> str:
         (part,) = parts
         estimate = one.estimate or 0.0
         decimals = decimals_of(one.standard_error)
@@ -272,7 +276,7 @@ def named_parts(column: Column) -> str:
     """Return what a slope is of, such as ``region (south)``."""
     return " × ".join(
         part.predictor if part.category is None else f"{part.predictor} ({part.category})"
-        for part in compared(column)
+        for part in comparisons_of(column)
     )
 
 

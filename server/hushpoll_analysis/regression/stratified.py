@@ -40,16 +40,16 @@ class AdjustedOdds:
     """The odds ratio of one yes/no predictor, with all others held fixed as strata."""
 
     name: str
-    """Of the predictor and its category."""
+    """The predictor and its category."""
     strata: int
     """Combinations of the other predictors that some row has."""
     odds_ratio: float | None
     """None where R or S is not positive: the records are too noisy."""
     lower: float | None
-    """Of the interval; None: it has no end on that side."""
+    """None: the interval has no end on that side."""
     upper: float | None
     p_value: float | None
-    """Of the test that the ratio is 1."""
+    """The p-value of the null hypothesis that the ratio is 1."""
     method: str
     """Where the variance comes from."""
 

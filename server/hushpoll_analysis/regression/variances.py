@@ -27,7 +27,7 @@ REACH: Final = 2.5
 _MOST: Final = 4.0
 """By how much a variance is taken to change: so far no value is nearer than one between."""
 _HALVINGS: Final = 50
-"""Of the place where an end is looked for."""
+"""Halvings of the place where an end is looked for."""
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,9 @@ class InBlock:
     """The evidence on two questions of one block."""
 
     law: AnyLaw
-    """Of the table's cells."""
+    """The law of the table's cells."""
     counts: JointCounts
-    """Of both, in the order of the block."""
+    """The counts are in the order of the block."""
     frequencies: tuple[Array, Array]
     """f64[k1] and f64[k2], of either question, at least 0 and summing to 1."""
     root: Array

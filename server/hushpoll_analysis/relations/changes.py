@@ -23,7 +23,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import Counts
@@ -76,7 +76,7 @@ class Wave:
 
     published: Published
     counts: Counts
-    """Of its records, at least of the attribute."""
+    """At least those of the attribute."""
     attribute: str
     mapping: Mapping[str, str]
     """From categories to labels; a category that is not named is its own label."""
@@ -138,7 +138,7 @@ def epsilon_of_both(before: Wave, after: Wave) -> EpsilonOfBoth:
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Found):
+class Change(ArrayResult):
     """How the shares of an attribute have changed.
 
     Attributes

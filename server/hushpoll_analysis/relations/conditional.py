@@ -45,7 +45,7 @@ from hushpoll_analysis.estimates.joint import (
 )
 from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import over_others
@@ -157,7 +157,7 @@ _NEAR = 0.999
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionalShares(Found):
+class ConditionalShares(ArrayResult):
     """The distribution of one attribute within each category of another.
 
     Attributes
@@ -420,12 +420,11 @@ class SharesLaw:
     weight: Array
     """f64[groups, 1], or f64[groups, columns]: of all people, in the group."""
     outcome: RowMoments
-    """Of the weights, f64[columns]; `group` has the form of `weight`."""
+    """Moments of the weights, f64[columns]; `group` has the form of `weight`."""
     group: RowMoments
     covariances: WeightCovariances
-    """Of the weights of two groups."""
     excess: Array
-    """Of the form of `weight`: the constants c of the groups."""
+    """In the form of `weight`: the constants c of the groups."""
 
     @classmethod
     def of(

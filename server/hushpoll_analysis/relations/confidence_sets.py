@@ -44,6 +44,14 @@ class Sets:
         """Return these sets where there can be anything but 0, and the number 0 elsewhere."""
         return Sets(*(np.where(possible, part, 0.0) for part in self._parts()))
 
+    def mean_width(self) -> float:
+        """Return the mean width; infinite where one has no bound."""
+        return float((self.upper - self.lower).mean())
+
+    def share_without_zero(self) -> float:
+        """Return the share of the sets that leave out 0."""
+        return float(((self.lower > 0) | (self.upper < 0)).mean())
+
     def minus(
         self, other: Sets, correlation: Array | float, itself: npt.NDArray[np.bool_] | bool = False
     ) -> Sets:

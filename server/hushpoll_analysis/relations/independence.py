@@ -35,7 +35,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import Side, common_block, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
@@ -71,7 +71,7 @@ _RANK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class IndependenceTest(Found):
+class IndependenceTest(ArrayResult):
     """The result of the test; it has no interval.
 
     Attributes

@@ -36,11 +36,12 @@ from hushpoll_analysis.relations.three_way import (
     TableSide,
     UnbiasedTable,
     as_asked,
-    chosen_attributes,
+    table_attributes,
     table_sides,
     three_way_table,
 )
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.likelihood import distinct_supports
 from hushpoll_protocols.estimation.marginals import Marginal, UnevenSets
 from hushpoll_shared.survey.published import Published
 
@@ -51,9 +52,6 @@ TOLERANCE = 1e-3
 """Accepted deficit of the log-likelihood, nats: within 0.045 standard errors of the maximum."""
 
 MOST_ITERATIONS = 2_000
-
-GROUPED_CATEGORIES = 64
-"""Where all attributes together have more, hardly two records support the same."""
 
 NO_INTERVAL = (
     "Maximum likelihood shares have no interval: they are biased where cells are rare. The "
@@ -120,7 +118,7 @@ def likelihood_table(
     Raises
     ------
     InvalidParameter
-        As :func:`hushpoll_analysis.relations.three_way.chosen_attributes`; for a parameter outside
+        As :func:`hushpoll_analysis.relations.three_way.table_attributes`; for a parameter outside
         its interval, or no records.
     """
     if not tolerance > 0:
@@ -132,7 +130,7 @@ def likelihood_table(
         raise InvalidParameter(
             f"max_iterations is {max_iterations!r}; give at least 1", field="max_iterations"
         )
-    chosen = chosen_attributes(records.published, attributes)
+    chosen = table_attributes(records.published, attributes)
     require_rows(len(records))
     sides = table_sides(records.published, chosen)
     for side in sides:
@@ -182,7 +180,7 @@ class _Likelihood:
             self._outside.append(0.0)
             parts.append(np.ones((self.n, 1), np.uint8))
         supports = np.hstack(parts)
-        self._supports, self._weights = _grouped(supports)
+        self._supports, self._weights = distinct_supports(supports)
         self.cells = int(np.prod(self._sizes))
         self._rows = max(1, CELLS // self.cells)
 
@@ -210,19 +208,6 @@ class _Likelihood:
         for part in parts[1:-1]:
             left = (left[:, :, None] * part[:, None, :]).reshape(len(left), -1)
         return left, parts[-1]
-
-
-def _grouped(supports: Supports) -> tuple[Supports, Array]:
-    """Return distinct supports and how often each occurs, or all where hardly two are the same."""
-    if supports.shape[1] > GROUPED_CATEGORIES:
-        return supports, np.ones(len(supports))
-    packed = np.zeros((len(supports), 8), np.uint8)
-    bits = np.packbits(supports, axis=1)
-    packed[:, : bits.shape[1]] = bits
-    _, first, counts = np.unique(
-        packed.view(np.uint64)[:, 0], return_index=True, return_counts=True
-    )
-    return supports[first], counts.astype(np.float64)
 
 
 def _maximise(
@@ -322,7 +307,7 @@ def joint_table(
     InvalidParameter
         As :func:`hushpoll_analysis.relations.three_way.three_way_table`.
     """
-    chosen_attributes(records.published, attributes)
+    table_attributes(records.published, attributes)
     require_answered(records.published, attributes)
     records = records.answering(attributes)
     if len(attributes) == 2:

@@ -228,7 +228,7 @@ _EQUAL = 1 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnPValue:
     """The p-value of a statistic by drawn tables."""
 
     p_value: float
@@ -243,7 +243,7 @@ class PairingTest:
 
     counts: JointCounts
     laws: tuple[AnyLaw | None, AnyLaw | None]
-    """Of either attribute; None in clear."""
+    """None in clear."""
     frequencies: tuple[Array, Array]
     """f64[k1] and f64[k2], estimated, at least 0 and summing to 1."""
     left: Array
@@ -256,7 +256,7 @@ class PairingTest:
         projected = self.left @ (tables - expected) @ self.right.T
         return np.asarray(np.square(projected).sum(axis=(-2, -1)) / self.counts.n)
 
-    def p_value(self, key: str, *, most: int = TABLES) -> Drawn:
+    def p_value(self, key: str, *, most: int = TABLES) -> DrawnPValue:
         """Draw tables, which the key and the counts alone decide, until the p-value is known."""
         observed = float(self.statistics(self.counts.both.astype(np.float64))) * _EQUAL
         found = drawn = 0
@@ -264,10 +264,10 @@ class PairingTest:
             larger = np.flatnonzero(statistics >= observed)
             if found + len(larger) >= ENOUGH:
                 drawn += int(larger[ENOUGH - found - 1]) + 1
-                return Drawn(ENOUGH / drawn, drawn)
+                return DrawnPValue(ENOUGH / drawn, drawn)
             found += len(larger)
             drawn += len(statistics)
-        return Drawn((found + 1) / (drawn + 1), drawn)
+        return DrawnPValue((found + 1) / (drawn + 1), drawn)
 
     def _generator(self, key: str) -> np.random.Generator:
         counts = self.counts

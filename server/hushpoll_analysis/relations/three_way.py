@@ -64,9 +64,9 @@ class TableSide:
     k: int
     """Categories, or combinations of answers that can be given together."""
     law: AnyLaw | None
-    """Of these; None in clear."""
+    """None in clear."""
     possible: tuple[bool, ...] | None = None
-    """Of all combinations of answers, which can be given together; None if all can."""
+    """Which combinations of answers can be given together; None if all can."""
 
     @property
     def most(self) -> int:
@@ -249,10 +249,10 @@ def three_way_table(
         cells, questions that nobody answers at once, a bad confidence, or no records.
     """
     z = normal_quantile(confidence)
-    chosen_attributes(records.published, (a, b, c))
+    table_attributes(records.published, (a, b, c))
     require_answered(records.published, (a, b, c))
     records = records.answering((a, b, c))
-    attributes = chosen_attributes(records.published, (a, b, c))
+    attributes = table_attributes(records.published, (a, b, c))
     sides = table_sides(records.published, attributes)
     counts, n = _count(records, sides)
     require_rows(n)
@@ -323,7 +323,7 @@ def _verdict(expected: Expected, names: tuple[str, str, str], confidence: float)
     return verdict_of(query, [expected], foresee, names)
 
 
-def chosen_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
+def table_attributes(published: Published, names: Sequence[str]) -> list[PublishedAttribute]:
     """Return two or three different attributes; refuses more than `LARGEST_TABLE` cells."""
     if len(names) not in (2, 3):
         raise InvalidParameter(

@@ -210,7 +210,7 @@ class _Strata:
         part = corrected / np.where(known, drawn.sum(axis=0), 1.0)
         mean = float(self.fractions @ self.records / self.records.sum())
         left = whole.sum(axis=0) - corrected
-        # of a census in clear nothing is left but rounding
+        # a census in clear leaves nothing but rounding
         left = np.where(left > _ROUNDING * whole.sum(axis=0), left, 0.0)
         return left, 1.0 - np.where(known, part, mean)
 

@@ -83,7 +83,7 @@ class CellValues:
             return cls(tuple(names), _nested(source["rows"], len(names), field))
         return cls(tuple(names), source[inside])
 
-    def chosen(self, published: Published, field: str) -> list[PublishedAttribute]:
+    def attributes_of(self, published: Published, field: str) -> list[PublishedAttribute]:
         """Return the attributes.
 
         Raises
@@ -112,7 +112,7 @@ class CellValues:
             For an unknown category, one without a number, or a number that is neither 0 nor in
             [1e-6, 1e12].
         """
-        attributes = self.chosen(published, field)
+        attributes = self.attributes_of(published, field)
         cells = math.prod(attribute.k for attribute in attributes)
         if cells > most:
             raise InvalidParameter(

@@ -147,7 +147,7 @@ class CheckedDesign:
     population: float | None
     """People; of strata their sum."""
     bounds: tuple[float, float] | None
-    """Of the factors."""
+    """The least and the most of the factors."""
 
     def attributes(self) -> tuple[str, ...]:
         """Return the attributes whose answers it needs, each once."""
@@ -248,7 +248,7 @@ def _shares(margin: CellValues, published: Published, field: str) -> Target:
 
 
 def _in_clear(values: CellValues, published: Published, field: str) -> CellValues:
-    for attribute in values.chosen(published, field):
+    for attribute in values.attributes_of(published, field):
         if attribute.oracle is not None:
             raise InvalidParameter(
                 f"{field} names {attribute.name}, which is perturbed, so no record says in which "

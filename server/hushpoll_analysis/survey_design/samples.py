@@ -97,7 +97,7 @@ class RecordSample:
     """Read several times."""
     outcome: PublishedAttribute
     attributes: tuple[PublishedAttribute, ...]
-    """Of the cells: those in clear first (:func:`ordered`)."""
+    """The cells' attributes, those in clear first (:func:`ordered`)."""
     weights: Array
     """f64[n], at least 0, not all 0."""
 
@@ -242,10 +242,9 @@ class CountSample:
     """The joint counts of the outcome and of one attribute, or of the outcome alone."""
 
     joint: JointCounts
-    """Of the outcome and the attribute; without one, `both` has a single column of all records."""
+    """Without an attribute, `both` has a single column of all records."""
     outcome: PublishedAttribute
     attribute: PublishedAttribute | None
-    """Of the cells."""
     weights: Array | None = None
     """f64[C], weight of a respondent in each cell, of an attribute in clear."""
 

@@ -24,7 +24,7 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, pa
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, OfCounts, Source
+from hushpoll_analysis.records.source import MemoryNeed, OfCounts, Source
 from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_shared.survey.codec import Field
 from hushpoll_shared.survey.published import Published
@@ -92,7 +92,7 @@ class Expected:
         """Return the counts of the part of these reports that answers some questions."""
         return Expected(self.published.answering(names), self._part(names))
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse, as counts do that were kept without the records."""
         return OfCounts(self.published, self.pairs()).records(held)
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, ParamSpec, TypeVar
 
-from hushpoll_analysis.frames.tabular import Found
+from hushpoll_analysis.frames.tabular import ArrayResult
 from hushpoll_analysis.verdicts.expected import Expected, with_epsilon
 from hushpoll_analysis.verdicts.needed import (
     N_MAX,
@@ -163,7 +163,7 @@ Foresee = Callable[[Any, Sequence[Expected]], Sequence[Reach]]
 """From a query and the expected counts of its sources to how far the intervals will reach."""
 
 P = ParamSpec("P")
-F = TypeVar("F", bound=Found | Result)
+F = TypeVar("F", bound=ArrayResult | Result)
 
 KEPT: Final = 512
 """Verdicts."""
@@ -236,12 +236,12 @@ def add_verdict(result: F, asked: Sequence[Any], foresee: Foresee) -> F:
     return replace(result, verdict=verdict)  # type: ignore[type-var]  # a dataclass
 
 
-def from_expected(maths: Callable[..., Found | Result]) -> Foresee:
+def from_expected(maths: Callable[..., ArrayResult | Result]) -> Foresee:
     """Return what asks a query's own function, given expected counts."""
 
     def foresee(query: Any, sides: Sequence[Expected]) -> Sequence[Reach]:
         found = maths(query, *sides)
-        return tuple((found.result() if isinstance(found, Found) else found).reaches())
+        return tuple((found.result() if isinstance(found, ArrayResult) else found).reaches())
 
     return foresee
 

@@ -15,7 +15,7 @@ from hushpoll_analysis.query_results import in_domain, result_about
 from hushpoll_analysis.regression.survey import answers_of, checked_formula, readers_formula
 from hushpoll_analysis.regression.terms.formulas import is_scored, read_formula
 from hushpoll_analysis.relations.joint_tables import joint_table
-from hushpoll_analysis.relations.three_way import chosen_attributes
+from hushpoll_analysis.relations.three_way import table_attributes
 from hushpoll_analysis.report_shape import report_shape
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import check_outcomes, weighted_shares_of_several
@@ -170,7 +170,7 @@ def _check_report(parts: Services, row: VersionRow, asked: Report) -> None:
 
 
 def _check_table(parts: Services, row: VersionRow, asked: Table) -> None:
-    chosen_attributes(parts.surveys.published(row), list(asked.attributes))
+    table_attributes(parts.surveys.published(row), list(asked.attributes))
     parts.analysis.require_records(row)
 
 

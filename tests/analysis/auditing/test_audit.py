@@ -19,7 +19,7 @@ from hushpoll_analysis.auditing.predictions import (
     IN_CLEAR,
     AuditPredictions,
 )
-from hushpoll_analysis.auditing.report import Compared
+from hushpoll_analysis.auditing.report import MetricConclusion
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.records.records import Channel
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord
@@ -277,7 +277,7 @@ def test_records_that_cannot_tell_give_sets_without_bounds_and_say_so():
     found = audit(Records(published, records), predictions(guess))
     for name in METRICS:
         one = found.metrics[name]
-        assert isinstance(one, Compared)
+        assert isinstance(one, MetricConclusion)
         assert one.conclusion == "cannot conclude"
         metric = METRICS[name]
         # neither a ratio nor a largest difference can be below 0

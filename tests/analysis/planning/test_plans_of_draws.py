@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hushpoll_analysis.auditing.power import AuditAssumptions, audit_powers
 from hushpoll_analysis.cli.plan import plan_command
 from hushpoll_analysis.estimates.frequencies import frequencies
-from hushpoll_analysis.planning.asked_pairs import pair_outlooks
 from hushpoll_analysis.planning.goals import Goal
+from hushpoll_analysis.planning.pair_outlooks import pair_outlooks
 from hushpoll_analysis.planning.planner import outlook, question_precision, total_variance
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.planning.ways import ways_of

@@ -59,7 +59,7 @@ def test_likelihood_is_that_of_the_questions_that_were_asked(protocol):
     assert 0.25 * n < both < 0.42 * n  # a third of all
     for unit in answers.units:
         asked = records.answer([unit.name])
-        assert np.array_equal(unit.asked, asked)
+        assert np.array_equal(unit.asked_rows, asked)
         told = unit.patterns.likelihood(unit.places)
         assert (np.ptp(told[~asked], axis=1) == 0).all()
     found = fit(FORMULA, answers, effects=False)

@@ -30,7 +30,7 @@ MOST_LEVELS = 1_000
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedFactor:
     """A factor with what it needs of its column."""
 
     factor: Factor
@@ -43,7 +43,7 @@ class Coded:
     cuts: Array | None = None
     """f64[k], of C() of numbers: the numbers that are its categories."""
     scores: Mapping[str, Array] | None = None
-    """Of categories that a computation reads as numbers."""
+    """Numbers of categories that a computation reads as numbers."""
 
     def part(self, values: Values, level: int | None) -> Array:
         """Return the numbers, or the dummy of a level, for each row of `values`."""
@@ -70,7 +70,7 @@ class Column:
     name: str
     """As tables and messages name it."""
     term: str
-    parts: tuple[tuple[Coded, int | None], ...]
+    parts: tuple[tuple[CodedFactor, int | None], ...]
     """A factor, and the level of which it is the dummy."""
 
     @property
@@ -92,14 +92,14 @@ class Column:
         return found
 
 
-def coded(factor: Factor, answers: Answers) -> Coded:
+def coded(factor: Factor, answers: Answers) -> CodedFactor:
     """Return a factor with its levels; refuses to compute with texts or of both kinds."""
     perturbed = {name: answers.unit_of(name) is not None for name in factor.variables}
     if factor.tree is None:
         (name,) = factor.variables
         column = answers.clear.get(name)
         if isinstance(column, Numbers) and not factor.as_categories:
-            return Coded(factor, False)
+            return CodedFactor(factor, False)
         cuts = None
         if isinstance(column, Numbers):
             cuts = np.unique(column.values)
@@ -123,7 +123,7 @@ def coded(factor: Factor, answers: Answers) -> Coded:
             order.remove(factor.reference)
             order.insert(0, factor.reference)
         places = np.array([order.index(level) for level in domain], np.int64)
-        return Coded(factor, perturbed[name], tuple(order), places, cuts)
+        return CodedFactor(factor, perturbed[name], tuple(order), places, cuts)
     if len(set(perturbed.values())) > 1:
         raise InvalidParameter(
             f"{factor.text} computes with a perturbed question and a column in clear at once; "
@@ -136,7 +136,7 @@ def coded(factor: Factor, answers: Answers) -> Coded:
         if not isinstance(column, Numbers):
             domain = column.domain if column is not None else answers.question(name).domain
             scores[name] = scores_of(name, domain, factor.text)
-    return Coded(factor, any(perturbed.values()), scores=scores)
+    return CodedFactor(factor, any(perturbed.values()), scores=scores)
 
 
 def scores_of(name: str, domain: Sequence[str], text: str) -> Array:
@@ -189,9 +189,9 @@ def _joined(parts: Sequence[frozenset[str]]) -> list[dict[str, bool]]:
 
 
 def _products(
-    term: tuple[Factor, ...], factors: Mapping[str, Coded], full: Mapping[str, bool]
+    term: tuple[Factor, ...], factors: Mapping[str, CodedFactor], full: Mapping[str, bool]
 ) -> list[Column]:
-    choices: list[list[tuple[str, Coded, int | None]]] = []
+    choices: list[list[tuple[str, CodedFactor, int | None]]] = []
     for text, one in factors.items():
         if one.levels is None:
             choices.append([(text, one, None)])

@@ -44,7 +44,6 @@ class Hidden:
     codes: Values
     """int64[C], the answer to each question in each combination."""
     names: tuple[str, ...]
-    """Of the combinations."""
 
     @property
     def combinations(self) -> int:
@@ -96,9 +95,9 @@ class Design:
     """The columns of outcome and predictor model over groups of rows that are alike in clear."""
 
     columns: tuple[Column, ...]
-    """Of the outcome's model."""
+    """The columns of the outcome's model."""
     mixing: tuple[Column, ...]
-    """Of the model of the perturbed predictors given those in clear."""
+    """The columns of the model of the perturbed predictors given those in clear."""
     hidden: Hidden
     clear: Values
     """Columns in clear, a value for each of G groups."""
@@ -112,7 +111,7 @@ class Design:
     z: Array
     """f64[G, r], the columns of the other model; r = 0 where nothing is hidden."""
     mixing_names: tuple[str, ...]
-    """Of the columns of z."""
+    """The names of the columns of z."""
 
     def taken(self, rows: Places) -> Design:
         """Return the design of some of the rows."""

@@ -13,7 +13,7 @@ from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.grouped_source import OfGroups
 from hushpoll_analysis.records.pairs import joint_counts
 from hushpoll_analysis.records.records import RecordStream
-from hushpoll_analysis.records.source import Held, counts_of
+from hushpoll_analysis.records.source import MemoryNeed, counts_of
 from hushpoll_protocols import InvalidParameter
 from hushpoll_server.services.results.releases import Release
 from hushpoll_shared.survey.published import Published
@@ -56,7 +56,7 @@ class ReleaseSource:
         with self.scanning() as records:
             return count_pairs(records)
 
-    def records(self, held: Held) -> AbstractContextManager[RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[RecordStream]:
         """Let the block hold the release's records, when it is its turn; refuse too many."""
         reports = self.release.reports
         if reports * held.widest > LARGEST_HELD:
@@ -132,7 +132,7 @@ class ReleaseDomain:
         return self._pairs
 
     @contextmanager
-    def records(self, held: Held) -> Iterator[RecordStream]:
+    def records(self, held: MemoryNeed) -> Iterator[RecordStream]:
         """Let the block hold the domain's records; raises as of all of them."""
         with self.whole.records(held) as records:
             yield self.domain.stream(records)
@@ -202,7 +202,7 @@ class ReleaseAnswers:
             return count_pairs(records)
 
     @contextmanager
-    def records(self, held: Held) -> Iterator[RecordStream]:
+    def records(self, held: MemoryNeed) -> Iterator[RecordStream]:
         """Let the block hold these records; raises as of all of them."""
         with self.whole.records(held) as records:
             yield records.answering(self.names)

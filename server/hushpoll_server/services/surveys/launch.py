@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hushpoll_analysis.auditing.power import LEVEL, AuditAssumptions, audit_powers
-from hushpoll_analysis.planning.asked_pairs import pair_outlooks
+from hushpoll_analysis.planning.pair_outlooks import pair_outlooks
 from hushpoll_analysis.planning.planner import question_precision
 from hushpoll_analysis.records.answering import audited, require_answered
 from hushpoll_analysis.verdicts.needed import N_MAX, POWER

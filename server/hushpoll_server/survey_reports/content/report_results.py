@@ -17,7 +17,7 @@ from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, OfCounts, Source
+from hushpoll_analysis.records.source import MemoryNeed, OfCounts, Source
 from hushpoll_server.survey_reports.content.group_shares import group_shares_of
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.survey_reports.sources.report_counts import ReportAnswers
@@ -169,13 +169,13 @@ class _KeptInDraws:
             for names, joint in self.basis.joint.items()
             if not any(asked(name).draw for name in names)
         }
-        return _source_of(replace(self.basis, joint=everybody)).kept
+        return _source_of(replace(self.basis, joint=everybody)).pairs()
 
     def within(self, domain: Domain) -> Source:
         """Refuse: a report is about all reports."""
         return _source_of(self.basis).within(domain)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone."""
         return _source_of(self.basis).records(held)
 

@@ -13,7 +13,7 @@ from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, pa
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
-from hushpoll_analysis.records.source import Held, Source
+from hushpoll_analysis.records.source import MemoryNeed, Source
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 
@@ -35,7 +35,7 @@ class OfReport(Protocol):
     def within(self, domain: Domain) -> Source:
         """Refuse."""
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse."""
 
 
@@ -77,7 +77,7 @@ class ReportAnswers:
         """Refuse, as the report does."""
         return self.whole.within(domain)
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse, as the report does."""
         return self.whole.records(held)
 
@@ -145,7 +145,7 @@ class Needed:
         """Return the source of the records that answer one question or two."""
         return ReportAnswers(self, tuple(names))
 
-    def records(self, held: Held) -> AbstractContextManager[Records | RecordStream]:
+    def records(self, held: MemoryNeed) -> AbstractContextManager[Records | RecordStream]:
         """Refuse: a report is made from counts alone."""
         raise InvalidParameter(
             f"results asks for {held.field} {held.value!r}, which reads the records themselves, "

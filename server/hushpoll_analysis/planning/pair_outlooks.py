@@ -55,6 +55,6 @@ def _outlook(published: Published, n: int, a: str, b: str) -> PairOutlook:
         return PairOutlook(a=a, b=b, statistic="independence", verdict=verdict)
     try:
         table = joint_shares(CrossTable(a=a, b=b), expected)
-    except InvalidParameter as error:  # of too many cells
+    except InvalidParameter as error:  # it has too many cells
         return PairOutlook(a=a, b=b, statistic="cross-tables", verdict=None, refusal=str(error))
     return PairOutlook(a=a, b=b, statistic="cross-tables", verdict=table.verdict)

@@ -5,7 +5,7 @@ import yaml
 from click.testing import CliRunner
 
 from hushpoll_analysis.cli.plan import plan_command
-from hushpoll_analysis.planning.asked_pairs import pair_outlooks
+from hushpoll_analysis.planning.pair_outlooks import pair_outlooks
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
 
