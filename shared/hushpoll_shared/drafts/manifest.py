@@ -233,7 +233,7 @@ class Manifest(Terms):
         """The draft with the options of select-alls as attributes, as they are published."""
         if not self.questions:
             return self
-        return self._expanded({choice.name: choice.chosen.form for choice in self.choices})
+        return self._expanded({choice.name: choice.best.form for choice in self.choices})
 
     def _expanded(self, forms: Mapping[str, tuple[str, int]]) -> Manifest:
         from hushpoll_shared.drafts.select_expansion import expansion

@@ -78,7 +78,7 @@ class Mask:
         d = len(self.draw.blocks)
         return pack(uniform_subset(d, self.draw.answer, bits), d)
 
-    def chosen(self, record: bytes) -> tuple[str, ...]:
+    def drawn_blocks(self, record: bytes) -> tuple[str, ...]:
         """Return the blocks that a well-formed record answers."""
         return tuple(self.draw.blocks[place] for place in unpack(record[self.offset : self.end]))
 
@@ -362,7 +362,7 @@ class Layout:
                     reason=error.reason,
                     field=mask.name,
                 ) from None
-            left_out.update(set(mask.draw.blocks).difference(mask.chosen(record)))
+            left_out.update(set(mask.draw.blocks).difference(mask.drawn_blocks(record)))
         return frozenset(left_out)
 
     def _check_clear_follow_up(self, field: Field, codes: Mapping[str, int]) -> None:

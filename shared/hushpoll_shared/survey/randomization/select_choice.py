@@ -72,7 +72,7 @@ class Choice:
     """``"shares"`` or ``"pairs"``."""
     epsilon: Decimal
     """What the whole question is charged."""
-    chosen: Resolution
+    best: Resolution
     """The one of least variance of what is wanted."""
     others: tuple[Resolution, ...]
     """The others that are possible."""
@@ -82,14 +82,14 @@ class Choice:
     @property
     def reason(self) -> str:
         """Why, in one sentence."""
-        m, chosen = self.options, self.chosen
+        m, best = self.options, self.best
         form = {
             TOGETHER: f"one block, whose answers are the selections of its {m} options",
             APART: f"{m} yes/no questions, each with epsilon divided by {m}",
-            DRAWN: f"{m} yes/no questions, of which a device answers {chosen.answer} at random",
-        }[chosen.kind]
+            DRAWN: f"{m} yes/no questions, of which a device answers {best.answer} at random",
+        }[best.kind]
         told = ""
-        if chosen.kind == DRAWN and chosen.answer == 1:
+        if best.kind == DRAWN and best.answer == 1:
             told = (
                 " Nobody answers two options, so pairs of them are not told: want pairs for that."
             )
@@ -103,7 +103,7 @@ class Choice:
             return f"{begin}: the block of its selections would be too large."
         words = {TOGETHER: "one block", APART: "questions apart", DRAWN: "a draw of them"}
         rest = " and ".join(
-            f"{float(_weight(other, self.want) / _weight(chosen, self.want)):.2f} times as large "
+            f"{float(_weight(other, self.want) / _weight(best, self.want)):.2f} times as large "
             f"for {words[other.kind]}"
             for other in self.others
         )

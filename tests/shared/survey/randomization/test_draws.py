@@ -213,7 +213,7 @@ def test_a_device_draws_the_mask_first_and_nothing_for_blocks_that_are_left_out(
     assert record == bytes([1, 0, 0b110, 0, 2, 0])
     survey.layout.check(record)
     (mask,) = survey.layout.masks
-    assert mask.chosen(record) == ("pair", "age")
+    assert mask.drawn_blocks(record) == ("pair", "age")
 
 
 def test_each_subset_is_as_likely_and_refused_words_are_drawn_again() -> None:
