@@ -24,7 +24,7 @@ from hushpoll_analysis.survey_design.design import CellValues, SurveyDesign, che
 from hushpoll_analysis.survey_design.estimation import shares_from_counts, weighted_shares
 from hushpoll_analysis.survey_design.several import weighted_shares_of_several
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_fleet.behaviour import Behaviour, poisoned
+from hushpoll_fleet.behaviour import Behaviour, poisoned_record
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.cli.result_text import text_of_result
@@ -266,7 +266,7 @@ def test_the_shape_of_reports_names_a_block_that_is_chosen_too_often(
     published = records.published
     rng = random.Random(3)
     fakes = [
-        poisoned(
+        poisoned_record(
             published,
             Behaviour.POISON_MAXIMAL,
             {"town": "a", "gender": "f", "age": 1, "smokes": "no", "drinks": "no", "sleep": "bad"},

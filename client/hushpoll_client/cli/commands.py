@@ -227,7 +227,7 @@ def _query_rows() -> dict[str, Row]:
     """Return the rows of each query: of a server, and of a file of records."""
     rows = {}
     for query in all_queries().values():
-        row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
+        row = Row("hushpoll_client.cli.queries:command_of", "cli", query.summary, query=query.name)
         if "server" not in query.own_command:
             rows[query.command] = row
         if "file" not in query.own_command:

@@ -14,7 +14,7 @@ from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
-    looking,
+    job_watch,
     timeout_option,
     version_of,
     version_option,
@@ -57,7 +57,7 @@ def job() -> None:
 _START = f"""Start a job of KIND for the survey NAME and wait for it.
 
 KIND is {", ".join(JOB_KINDS)}. A worker of the server does it. The token needs the scope
-{_scopes()}; looking at a job needs read. What
+{_scopes()}; job_watch at a job needs read. What
 hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
 The mails of invite and remind are easier asked for by hushpoll survey
 invite --from and hushpoll survey remind, which read a table of people.
@@ -103,7 +103,7 @@ def start(
                 client.job,
                 document,
                 timeout=timeout,
-                on_look=looking(say),
+                on_look=job_watch(say),
             )
         if out is not None:
             _save(client, str(document.get("id")), document, out)
@@ -151,7 +151,7 @@ def wait(
     """
     document = client.job(job_id)
     with waiting(f"job {job_id}") as say:
-        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
+        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
     if out is not None:
         _save(client, job_id, document, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)

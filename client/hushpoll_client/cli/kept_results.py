@@ -12,7 +12,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import (
     analyst_command,
-    looking,
+    job_watch,
     statistic_command,
     timeout_option,
     version_of,
@@ -44,18 +44,10 @@ def list_command(
     line: Callable[[Any], str],
     about: str,
 ) -> click.Command:
-    """Return the command that lists the results of a kind.
+    """Return the command that lists the results of a kind, with the help `about`.
 
-    Parameters
-    ----------
-    noun, entries : str
-        What one is called, and the member of the answer that has all.
-    listed : callable
-        Asks for those of a survey's version.
-    line : callable
-        Returns an entry in words.
-    about : str
-        The command's help.
+    One is called `noun`, and `entries` is the member of the answer that has all; `line` says an
+    entry in words.
     """
 
     def command(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
@@ -122,7 +114,7 @@ def regress_survey(
     number = version_of(client, name, version)
     with waiting(f"regression of {name}") as say:
         answer = client.regression(
-            name, number, at=values or None, timeout=timeout, on_look=looking(say), **asked
+            name, number, at=values or None, timeout=timeout, on_look=job_watch(say), **asked
         )
     if out is not None:
         usable(lambda: save_table(answer, lambda: regression_table(answer), out))
@@ -190,7 +182,7 @@ def audit_survey(
             parameters=given_parameters(params),
             expected=given_parameters(expect) or None,
             timeout=timeout,
-            on_look=looking(say),
+            on_look=job_watch(say),
             **settings,
         )
 

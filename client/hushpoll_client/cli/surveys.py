@@ -14,10 +14,10 @@ from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     analyst_command,
-    authorized,
-    looking,
-    needed,
+    job_watch,
     optional_url_option,
+    required_token,
+    required_url,
     timeout_option,
     token_option,
     url_option,
@@ -104,8 +104,8 @@ def publish(
     if dry_run:
         emit(resolved.to_dict(), lambda: _rehearsed(resolved, allow_weak), as_json=as_json)
         return
-    address = needed(url)
-    with analyst(address, authorized(token)) as client:
+    address = required_url(url)
+    with analyst(address, required_token(token)) as client:
         answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
     page = f"{address.rstrip('/')}/s/{draft.name}"
     emit_answer(answer, lambda told: _published(told, page), as_json=as_json)
@@ -478,7 +478,7 @@ def _tell_mails(
         )
         return
     with waiting(what) as say:
-        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
+        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
     outcome = client.mails_sent(str(document.get("id")))
     emit_answer(outcome, lambda sent: _mailed(what, sent), as_json=as_json)
 
