@@ -210,7 +210,7 @@ _OPENING: Final = {
     }
 }
 
-_ROWS: Final[Mapping[str, Row]] = {
+_ROWS: Final = {
     **_rows("hushpoll_client.cli", "cli", _OF_CLIENT),
     **_rows("hushpoll_shared.cli", "cli", _OF_SHARED),
     **_rows("hushpoll_analysis.cli", "server", _OF_ANALYSIS),
