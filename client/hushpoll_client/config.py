@@ -172,31 +172,23 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a server, checked before anything is sent there.
-
-    Attributes
-    ----------
-    base : str
-        Scheme, host, port and path prefix, with no slash at the end.
-    loopback : bool
-        Whether the address is this machine, so that nothing crosses a network.
-    host : str
-        Host name or address, without port.
-    """
+    """Address of a server, checked before anything is sent there."""
 
     base: str
+    """Scheme, host, port and path prefix, with no slash at the end."""
+
     loopback: bool
+    """Whether the address is this machine, so that nothing crosses a network."""
+
     host: str
+    """Host name or address, without port."""
 
     @classmethod
     def parse(cls, url: str) -> Endpoint:
         """Check ``url`` and take it apart.
 
-        Raises
-        ------
-        InvalidParameter
-            If it is not an absolute https URL (http is accepted for loopback alone), or carries a
-            user name, a query or a fragment.
+        Refuses what is not an absolute https URL (http is accepted for loopback alone), or carries
+        a user name, a query or a fragment.
         """
         if not isinstance(url, str):
             raise InvalidParameter(
@@ -259,12 +251,8 @@ class HostedLink:
     def parse(cls, link: str) -> HostedLink:
         """Read ``https://HOST/s/NAME`` with an optional ``#sha256=DIGEST&token=TOKEN``.
 
-        In place of the token there may be ``invitation=CODE``.
-
-        Raises
-        ------
-        InvalidParameter
-            If the link has another form. Its address is checked by `Endpoint.parse`.
+        In place of the token there may be ``invitation=CODE``; other forms are refused. The address
+        is checked by `Endpoint.parse`.
         """
         form = "a hosted link has the form https://HOST/s/NAME#sha256=DIGEST"
         if not isinstance(link, str):
@@ -293,12 +281,9 @@ class HostedLink:
 
 
 def checked_token(token: str, *, field: str = "token") -> str:
-    """Return a bearer token as it is, if it can stand in a header; errors name `field`.
+    """Return a bearer token as it is; refuses one that is not printable ASCII without spaces.
 
-    Raises
-    ------
-    InvalidParameter
-        If it has other characters than printable ASCII, or spaces; the message leaves it out.
+    The error names `field`, and leaves the token out.
     """
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
         raise InvalidParameter(

@@ -37,16 +37,9 @@ _at_rest: list[Guarded] = []
 class Guarded:
     """An object with a lock for which every fork waits, as long as the object lives.
 
-    Parameters
-    ----------
-    new_lock : callable
-        Makes the lock, and a new one in each child process.
-
-    Attributes
-    ----------
-    rank : int
-        Lower ranks come to rest first. A thread that holds a lock may only take one of a higher
-        rank, or the fork and that thread would wait for each other.
+    `new_lock` makes the lock, and a new one in each child process. Lower ranks come to rest first:
+    a thread that holds a lock may only take one of a higher rank, or the fork and that thread would
+    wait for each other.
     """
 
     rank = 0
@@ -137,12 +130,8 @@ _AFTER_FAULT_SECONDS: Final = 5.0
 class SendingThread(Guarded):
     """Calls ``step`` in a background thread until nothing is left to do.
 
-    Parameters
-    ----------
-    step : callable
-        Sends one report; returns the seconds after which to call it again, or None.
-    exit_patience : float
-        Seconds that the interpreter's exit waits for the thread.
+    A step sends one report, and returns the seconds after which to call it again, or None. The
+    interpreter's exit waits for the thread for `exit_patience` seconds.
     """
 
     lock: threading.Condition

@@ -38,33 +38,25 @@ _ROWS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an audit of one device and one protocol found.
-
-    Attributes
-    ----------
-    sdk, protocol : str
-        What was audited.
-    epsilon, realized_epsilon : float
-        What the protocol was given, and what its exact law spends.
-    draws : int
-        Records drawn, half of each answer.
-    lower_bound : float
-        On the epsilon that the device really spends, at confidence 1 - alpha.
-    reachable : float
-        The lower bound that a device which spends `realized_epsilon` can be expected to show with
-        so many draws.
-    alpha : float
-        Chance of finding more than is spent.
-    """
+    """What an audit of one device and one protocol found."""
 
     sdk: str
     protocol: str
     epsilon: float
     realized_epsilon: float
+    """What the protocol's exact law spends."""
+
     draws: int
+    """Half of them for each of two answers."""
+
     lower_bound: float
+    """On the epsilon that the device really spends, at confidence 1 - alpha."""
+
     reachable: float
+    """The lower bound that a device which spends `realized_epsilon` is expected to show."""
+
     alpha: float
+    """Chance of finding more than is spent."""
 
     @property
     def overspends(self) -> bool:
@@ -83,20 +75,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of question that is audited, and the two answers whose records are told apart.
+    """A kind of question that is audited, and the two answers whose records are told apart."""
 
-    Attributes
-    ----------
-    told : str
-        What is audited, in words.
-    asked : mapping
-        The manifest's attributes and what joins them; the randomised value has `CATEGORIES` values.
-    answers : tuple of two mappings
-        Answers, as an app gives them to a device.
+    words: str
+    """What is audited, in words."""
+
+    questions: JsonObject
+    """The manifest's attributes and what joins them; the randomised value has `CATEGORIES` values.
     """
 
-    told: str
-    asked: JsonObject
     answers: tuple[JsonObject, JsonObject]
 
 
@@ -174,7 +161,7 @@ def survey_of(protocol: str, epsilon: str, kind: str = "alone") -> Published:
         "epsilon": epsilon,
         "split": "uniform",
         "protocol": protocol,
-        **KINDS[kind].asked,
+        **KINDS[kind].questions,
     }
     return Manifest.from_dict(draft).resolve()
 
@@ -189,31 +176,10 @@ def audit(
     alpha: float = 0.001,
     kind: str = "alone",
 ) -> Finding:
-    """Audit one device's draws of one protocol.
+    """Audit one device's draws of one protocol, half of each of two answers.
 
-    Parameters
-    ----------
-    device : callable
-        See ``hushpoll_fleet.audit``.
-    protocol : str
-        Out of ``hushpoll_protocols.PROTOCOLS``.
-    epsilon : str
-        Given to the protocol, in [1e-6, 64].
-    sdk : str
-        Name of the device, for the finding.
-    draws : int
-        Records to draw, in [1000, 10**8]; half of each of two answers.
-    alpha : float
-        Chance of finding more than is spent, in (0, 0.5].
-    kind : str
-        Which kind of question is answered, out of `KINDS`.
-
-    Raises
-    ------
-    InvalidParameter
-        A value outside its interval, or a device that returns something else than records.
-    MissingExtra
-        Without numpy and scipy.
+    `draws` are in [1000, 10**8], and `alpha`, the chance of finding more than is spent, in (0,
+    0.5]; refuses other values, and a device that returns something else than records.
     """
     if not FEWEST_DRAWS <= draws <= MOST_DRAWS:
         raise InvalidParameter(
@@ -360,13 +326,7 @@ def python_device(published: Published, answers: Mapping[str, Any], times: int) 
 
 
 def browser_device(published: Published, answers: JsonObject, times: int) -> bytes:
-    """Draw through the browser SDK's modules, in node.
-
-    Raises
-    ------
-    DeviceFailed
-        If there is no node, or it fails.
-    """
+    """Draw through the browser SDK's modules, in node; raises `DeviceFailed` without it."""
     node = shutil.which("node")
     if node is None:
         raise DeviceFailed(

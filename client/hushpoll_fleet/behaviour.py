@@ -42,30 +42,12 @@ class Arrivals(StrEnum):
 def arrival_times(
     pattern: Arrivals, count: int, *, seconds: float, rng: random.Random
 ) -> list[float]:
-    """Return when each of ``count`` respondents arrives.
+    """Return when each of ``count`` respondents arrives, in seconds from the start, ascending.
 
     Given their number, the arrivals of a Poisson process are independent draws from its intensity:
     flat for ``poisson``, and for ``daily`` one cosine over the whole duration, which stands for a
-    day that begins and ends at its quietest moment.
-
-    Parameters
-    ----------
-    count : int
-        Respondents.
-    seconds : float
-        Duration, in [0, 86400]; unused by ``at-once``.
-    rng : random.Random
-        Source of the draws.
-
-    Returns
-    -------
-    list of float
-        Seconds from the start, ascending.
-
-    Raises
-    ------
-    InvalidParameter
-        If `seconds` is outside its interval, or 0 for a pattern that takes time.
+    day that begins and ends at its quietest moment. Refuses a duration outside [0, 86400], or 0 for
+    a pattern that takes time.
     """
     if pattern is Arrivals.AT_ONCE:
         return [0.0] * count
@@ -110,10 +92,8 @@ POISONERS = frozenset({Behaviour.POISON_MAXIMAL, Behaviour.POISON_RANDOM})
 def parse_shares(texts: Iterable[str]) -> dict[Behaviour, float]:
     """Read ``NAME=SHARE`` for each misbehaviour.
 
-    Raises
-    ------
-    InvalidParameter
-        Unknown name, a name twice, a share outside (0, 1], or shares of more than 1 together.
+    Refuses an unknown name, a name twice, a share outside (0, 1], and shares of more than 1
+    together.
     """
     shares: dict[Behaviour, float] = {}
     for text in texts:
@@ -153,31 +133,25 @@ def assign(shares: Mapping[Behaviour, float], count: int, rng: random.Random) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetPlan:
-    """When the respondents of a fleet arrive, and which of them misbehave.
-
-    Attributes
-    ----------
-    arrivals : Arrivals
-        Pattern of arrivals.
-    duration : float
-        Seconds over which they arrive, in [0, 86400].
-    shares : mapping of Behaviour to float
-        Share of respondents per misbehaviour, in (0, 1], at most 1 together.
-    offline_seconds : float
-        How long an offline respondent keeps its report, in [0, 86400].
-    targets : mapping of str to int
-        Code of the category that maximal poisoners push, per perturbed attribute; 0 where an
-        attribute is not named.
-    seed : int or None
-        Seed of all draws; None draws anew each time.
-    """
+    """When the respondents of a fleet arrive, and which of them misbehave."""
 
     arrivals: Arrivals = Arrivals.AT_ONCE
     duration: float = 0.0
+    """Seconds over which they arrive, in [0, 86400]."""
+
     shares: Mapping[Behaviour, float] = field(default_factory=dict)
+    """Of respondents per misbehaviour, in (0, 1], at most 1 together."""
+
     offline_seconds: float = 5.0
+    """How long an offline respondent keeps its report, in [0, 86400]."""
+
     targets: Mapping[str, int] = field(default_factory=dict)
+    """Code of the category that maximal poisoners push, by perturbed attribute; 0 where an
+    attribute is not named.
+    """
+
     seed: int | None = None
+    """Seed of all draws; None draws anew each time."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.offline_seconds <= 86_400:
@@ -209,32 +183,18 @@ class FleetPlan:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one simulated respondent does.
-
-    Attributes
-    ----------
-    at : float
-        When it arrives, in seconds from the start.
-    behaviour : Behaviour
-        How it behaves.
-    """
+    """What one simulated respondent does."""
 
     at: float
+    """When it arrives, in seconds from the start."""
+
     behaviour: Behaviour
 
 
 def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
-    """Read the categories to push, as codes.
+    """Read the categories to push, ``ATTRIBUTE=CATEGORY`` each, as codes.
 
-    Parameters
-    ----------
-    texts : tuple of str
-        ``ATTRIBUTE=CATEGORY`` each.
-
-    Raises
-    ------
-    InvalidParameter
-        Unknown attribute or category, or an attribute that is not perturbed.
+    Refuses an unknown attribute or category, and an attribute that is not perturbed alone.
     """
     perturbed = {entry.name: entry for entry in published.attributes if entry.oracle is not None}
     targets = {}
@@ -264,7 +224,7 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
     return targets
 
 
-def poisoned(
+def poisoned_record(
     published: Published,
     behaviour: Behaviour,
     answers: Mapping[str, str | int | Collection[str] | None],
@@ -272,18 +232,10 @@ def poisoned(
     targets: Mapping[str, int],
     rng: random.Random,
 ) -> bytes:
-    """Return the record of one poisoner.
+    """Return the record of one poisoner, who pushes the code of every block that `targets` has.
 
-    Parameters
-    ----------
-    behaviour : Behaviour
-        ``poison-maximal`` or ``poison-random``.
-    answers : mapping
-        Its answers in clear; those to perturbed attributes are not used.
-    targets : mapping of str to int
-        Code to push, for every block; of a draw those that come first here are answered.
-    rng : random.Random
-        Source of everything that the aim leaves free.
+    Of a draw those blocks that come first there are answered. Answers to perturbed attributes are
+    not used.
     """
     codes = published.layout.code_answers(answers)
     first = list(targets) if behaviour is Behaviour.POISON_MAXIMAL else []

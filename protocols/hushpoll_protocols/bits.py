@@ -96,19 +96,11 @@ class ReplayBits:
 
 
 def uniform_subset(count: int, size: int, bits: Bits) -> set[int]:
-    """Draw a subset of [0, count), each of `size` members with the same chance.
+    """Draw a subset of [0, count), each of `size` members with the same chance; size <= count.
 
     Floyd's algorithm (Bentley and Floyd, CACM 1987), each index by rejection below
-    floor(2^64/m)*m, so that no index is favoured even by 2^-64.
-
-    Parameters
-    ----------
-    count : int
-        Members to choose from.
-    size : int
-        How many are chosen, in [0, count].
-    bits : Bits
-        Source of randomness: `size` words, and one more for each that is rejected.
+    floor(2^64/m)*m, so that no index is favoured even by 2^-64. It takes `size` words, and one more
+    for each that is rejected.
     """
     chosen: set[int] = set()
     words = iter(bits.words(size))

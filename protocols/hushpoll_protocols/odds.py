@@ -20,19 +20,9 @@ from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
 
 
 def odds_factor(epsilon: Decimal, parts: int = 1) -> int:
-    """Return the largest factor by which the odds of anything can change, rounded up.
+    """Return ceil(parts * e^epsilon), the largest factor by which the odds of anything can change.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        Privacy loss in (0, 64], of one question or summed over several.
-    parts : int
-        The factor is given in units of 1/parts.
-
-    Returns
-    -------
-    int
-        ceil(parts * e^epsilon).
+    Epsilon, in (0, 64], is of one question or summed over several.
     """
     return ceil_in_exp(lambda e: parts * e, epsilon)
 
@@ -40,23 +30,9 @@ def odds_factor(epsilon: Decimal, parts: int = 1) -> int:
 def posterior_bounds(prior: Fraction, epsilon: Decimal) -> tuple[int, int]:
     """Return the smallest and the largest probability that a belief can have after the records.
 
-    Parameters
-    ----------
-    prior : Fraction
-        Probability of the fact before, in the open interval (0, 1).
-    epsilon : Decimal
-        Privacy loss in (0, 64], of one question or summed over several.
-
-    Returns
-    -------
-    (int, int)
-        In thousandths: floor(1000 prior / (prior + (1-prior) e^epsilon)) and
-        ceil(1000 prior e^epsilon / (prior e^epsilon + 1 - prior)).
-
-    Raises
-    ------
-    InvalidParameter
-        The prior is 0 or 1, which nothing can change, or no probability.
+    In thousandths: floor(1000 prior / (prior + (1-prior) e^epsilon)) and ceil(1000 prior e^epsilon
+    / (prior e^epsilon + 1 - prior)). Refuses a prior outside (0, 1): 0 and 1 are what nothing can
+    change.
     """
     if not 0 < prior < 1:
         raise InvalidParameter(

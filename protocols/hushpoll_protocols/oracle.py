@@ -58,18 +58,13 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class IndicatorCovariances:
-    """Covariances of two indicators of one record's support, given the truth.
-
-    Attributes
-    ----------
-    with_truth : Fraction
-        Covariance for the true category and another one.
-    between_others : Fraction
-        Covariance for two categories that are not the truth; 0 where k = 2, which has only one.
-    """
+    """Covariances of two indicators of one record's support, given the truth."""
 
     with_truth: Fraction
+    """For the true category and another one."""
+
     between_others: Fraction
+    """For two categories that are not the truth; 0 where k = 2, which has only one."""
 
 
 @dataclass(frozen=True)
@@ -322,24 +317,7 @@ class FrequencyOracle(ABC):
 
 
 def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
-    """Check (k, epsilon), here and nowhere else.
-
-    Parameters
-    ----------
-    k : int
-        Domain size, in [2, 65536].
-    epsilon : str, int, float or Decimal
-        See :func:`hushpoll_protocols.parse_epsilon`.
-
-    Returns
-    -------
-    (int, Decimal)
-
-    Raises
-    ------
-    InvalidParameter
-        Either is outside its interval.
-    """
+    """Check (k, epsilon), here and nowhere else: k in [2, 65536], epsilon by `parse_epsilon`."""
     if type(k) is not int or not K_MIN <= k <= K_MAX:
         raise InvalidParameter(
             f"k is {show(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an "

@@ -22,22 +22,16 @@ _AS_MADE = "send it exactly as the device made it"
 class CodeForm:
     """A little-endian code of 1 or 2 bytes, after a public seed of `seed_size` bytes.
 
-    Attributes
-    ----------
-    below : int
-        Codes lie in [0, below), at most 65536.
-    code_size : int
-        Bytes of the code, 1 or 2.
-    seed_size : int
-        Bytes before the code that are drawn uniformly and independently of the answer.
-    code_name : str
-        What the code is, for messages.
+    The seed is drawn uniformly and independently of the answer.
     """
 
     below: int
+    """Codes lie in [0, below), at most 65536."""
+
     code_size: int
     seed_size: int = 0
     code_name: str = "code"
+    """What the code is, for messages."""
 
     @property
     def size(self) -> int:
@@ -45,13 +39,7 @@ class CodeForm:
         return self.seed_size + self.code_size
 
     def check(self, record: bytes, protocol: str) -> None:
-        """Refuse a code outside [0, below) in a record of the right length.
-
-        Raises
-        ------
-        MalformedRecord
-            With the reason ``range``.
-        """
+        """Refuse a code outside [0, below) in a record of the right length, as ``range``."""
         code = self.code(record)
         if code >= self.below:
             raise MalformedRecord(
@@ -73,18 +61,11 @@ class CodeForm:
 
 @dataclass(frozen=True, slots=True)
 class BitForm:
-    """One bit per value, least significant first, filled up with zero bits to whole bytes.
-
-    Attributes
-    ----------
-    k : int
-        Domain size, the number of bits.
-    omega : int or None
-        How many bits every record sets; None where any number may be set.
-    """
+    """One bit per value, least significant first, filled up with zero bits to whole bytes."""
 
     k: int
     omega: int | None = None
+    """How many bits every record sets; None where any number may be set."""
 
     @property
     def size(self) -> int:
@@ -97,13 +78,7 @@ class BitForm:
         return 0
 
     def check(self, record: bytes, protocol: str) -> None:
-        """Refuse a pad bit that is set, or another number of bits than omega.
-
-        Raises
-        ------
-        MalformedRecord
-            With the reason ``padding`` or ``popcount``.
-        """
+        """Refuse a pad bit that is set (``padding``), or another number of bits (``popcount``)."""
         used = self.k & 7
         if used and record[-1] >> used:
             raise MalformedRecord(
@@ -143,15 +118,7 @@ def packed_size(k: int) -> int:
 
 
 def pack(members: Iterable[int], k: int) -> bytes:
-    """Pack a set of values into the ceil(k/8) bytes of a bit record.
-
-    Parameters
-    ----------
-    members : iterable of int
-        Distinct values in [0, k).
-    k : int
-        Domain size.
-    """
+    """Pack distinct values in [0, k) into the ceil(k/8) bytes of a bit record."""
     packed = bytearray(packed_size(k))
     for value in members:
         packed[value >> 3] |= 1 << (value & 7)

@@ -30,17 +30,6 @@ def own_context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
 
     ``Context(prec=...)`` alone would take rounding, exponent limits and traps from
     ``decimal.DefaultContext``, which an app may change: two devices must not disagree over that.
-
-    Parameters
-    ----------
-    digits : int
-        Significant digits.
-    rounding : str
-        One of ``decimal``'s rounding modes.
-
-    Returns
-    -------
-    decimal.Context
     """
     return Context(
         prec=digits,
@@ -67,20 +56,9 @@ Q = 1 << 64
 
 
 def enclose_exp(x: Decimal, digits: int) -> tuple[Fraction, Fraction]:
-    """Enclose e^x between two rationals.
+    """Enclose e^x strictly between two rationals of so many significant digits.
 
-    Parameters
-    ----------
-    x : Decimal
-        Finite exponent.
-    digits : int
-        Significant digits of the enclosure.
-
-    Returns
-    -------
-    (Fraction, Fraction)
-        Strictly below and strictly above e^x: ``Decimal.exp`` is correctly rounded, so the truth
-        lies within one unit in the last place.
+    ``Decimal.exp`` is correctly rounded, so the truth lies within one unit in the last place.
     """
     context = own_context(digits)
     value = context.exp(x)
@@ -88,19 +66,7 @@ def enclose_exp(x: Decimal, digits: int) -> tuple[Fraction, Fraction]:
 
 
 def floor_in_exp(expression: Callable[[Fraction], Fraction], x: Decimal) -> int:
-    """Return floor(expression(e^x)), exactly.
-
-    Parameters
-    ----------
-    expression : callable
-        Monotone (in either direction) rational function of e^x.
-    x : Decimal
-        Rational exponent, not 0.
-
-    Returns
-    -------
-    int
-    """
+    """Return floor(expression(e^x)), exactly, of a monotone rational function of e^x, x not 0."""
     digits = 60
     while True:
         low, high = (math.floor(expression(bound)) for bound in enclose_exp(x, digits))
@@ -115,20 +81,7 @@ def ceil_in_exp(expression: Callable[[Fraction], Fraction], x: Decimal) -> int:
 
 
 def log_rounded_up(ratio: Fraction, places: int) -> Decimal:
-    """Return ln(ratio) rounded up.
-
-    Parameters
-    ----------
-    ratio : Fraction
-        At least 1.
-    places : int
-        Decimal places kept.
-
-    Returns
-    -------
-    Decimal
-        Never below the true logarithm.
-    """
+    """Return ln(ratio), ratio >= 1, rounded up to so many places, never below the truth."""
     up = own_context(80, ROUND_CEILING)
     quotient = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     logarithm = up.next_plus(up.ln(quotient))

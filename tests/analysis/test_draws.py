@@ -27,7 +27,7 @@ from hushpoll_analysis.survey_design.estimation import (
     weighted_shares_of_several,
 )
 from hushpoll_analysis.verdicts.expected import Expected
-from hushpoll_fleet.behaviour import Behaviour, poisoned
+from hushpoll_fleet.behaviour import Behaviour, poisoned_record
 from hushpoll_protocols import InvalidParameter, MalformedRecord
 from hushpoll_shared import Manifest, Published
 from hushpoll_shared.cli.result_text import text_of_result
@@ -269,7 +269,7 @@ def test_the_shape_of_reports_names_a_block_that_is_chosen_too_often(
     published = records.published
     rng = random.Random(3)
     fakes = [
-        poisoned(
+        poisoned_record(
             published,
             Behaviour.POISON_MAXIMAL,
             {"town": "a", "gender": "f", "age": 1, "smokes": "no", "drinks": "no", "sleep": "bad"},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hushpoll_fleet.audit import KINDS, SDKS, audit, browser_device, python_device, survey_of
-from hushpoll_fleet.behaviour import Behaviour, FleetPlan, poisoned, targets_of
+from hushpoll_fleet.behaviour import Behaviour, FleetPlan, poisoned_record, targets_of
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_fleet.sending.bulk import blocks
 from hushpoll_fleet.sending.fleet import Fleet
@@ -134,7 +134,7 @@ def test_poisoners_write_a_blocks_field() -> None:
     aims = FleetPlan(seed=1).aims(published)
     assert aims == {"block": 0}
     for behaviour in (Behaviour.POISON_MAXIMAL, Behaviour.POISON_RANDOM):
-        record = poisoned(published, behaviour, answers, targets=aims, rng=random.Random(4))
+        record = poisoned_record(published, behaviour, answers, targets=aims, rng=random.Random(4))
         published.layout.check(record)
     with pytest.raises(InvalidParameter, match=r"answer is randomised together.*block block"):
         targets_of(published, ("answer=answer 1",))

@@ -24,7 +24,7 @@ class AnalystClient(
     JobCalls,
     KeptResultCalls,
 ):
-    """Bearer-token access to a server.
+    """Bearer-token access to a server; `name` and `version` of a method are the survey's.
 
     Parameters
     ----------

@@ -93,8 +93,6 @@ class Calls:
 
         Parameters
         ----------
-        name, version
-            Which.
         query : Query
             Of :mod:`hushpoll_shared.queries`.
 
@@ -107,7 +105,7 @@ class Calls:
         try:
             return query.result_of(document)
         except (KeyError, TypeError, ValueError):
-            raise unexpected(f"result of the query {query.name}") from None
+            raise unexpected_answer(f"result of the query {query.name}") from None
 
     def _answer(self, kind: type[Query[Any]], arguments: Mapping[str, object]) -> JsonMembers:
         """Return the JSON form of a query's result; a parameter that is None has its default.
@@ -142,23 +140,17 @@ def version_path(name: str, version: int) -> tuple[str, ...]:
 
 
 def object_of(answer: Answer) -> JsonMembers:
-    """Return the JSON object that an answer is.
-
-    Raises
-    ------
-    TransportError
-        It is something else.
-    """
+    """Return the JSON object that an answer is, or refuse something else as a TransportError."""
     document = answer.json()
     if not isinstance(document, dict):
-        raise unexpected("an object")
+        raise unexpected_answer("an object")
     return document
 
 
 def as_document(_kind: type[D], members: object) -> D:
     """Return an object of an answer as a document of :mod:`hushpoll_shared.wire.documents`.
 
-    Its members are taken as they came: both sides are of one version, as `unexpected` says.
+    Its members are taken as they came: both sides are of one version, as `unexpected_answer` says.
     """
     return cast("D", members)
 
@@ -167,11 +159,11 @@ def list_in(document: JsonObject, key: str) -> list[Any]:
     """Return the list that an answer has under a key; raises as `object_of`."""
     items = document.get(key)
     if not isinstance(items, list):
-        raise unexpected(key)
+        raise unexpected_answer(key)
     return items
 
 
-def unexpected(missing: str) -> TransportError:
+def unexpected_answer(missing: str) -> TransportError:
     """Return the error of an answer of another form."""
     return TransportError(
         f"the server's answer has no {missing}; check that the address is a hushpoll server's and "

@@ -13,7 +13,7 @@ from hushpoll_client.analyst.calls import (
     as_document,
     object_of,
     survey_and_parameters,
-    unexpected,
+    unexpected_answer,
     version_path,
 )
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
@@ -44,26 +44,11 @@ def wait_for(
     timeout: float = TIMEOUT_SECONDS,
     on_look: OnLook | None = None,
 ) -> JobDocument:
-    """Look at a job until it is done, and return it.
+    """Look at a job by `look`, such as ``AnalystClient.job``, until it is done, and return it.
 
-    Parameters
-    ----------
-    look : callable
-        Returns the job of an id, such as ``AnalystClient.job``.
-    job : dict
-        As it was when it was asked for.
-    timeout : float
-        Seconds, at least 0.
-    on_look : callable, optional
-        Called with the job each time.
-
-    Raises
-    ------
-    JobFailed
-        If it has failed, with the server's reason, or was cancelled; or if it has not ended in
-        time: it then goes on.
-    TransportError
-        If the server refuses to tell, or is away when time is up.
+    `on_look` is called with the job each time. Raises `JobFailed` if it has failed, with the
+    server's reason, was cancelled, or has not ended within `timeout` seconds (it then goes on), and
+    `TransportError` if the server refuses to tell, or is away when time is up.
     """
     end = time.monotonic() + timeout
     while job.get("state") not in _ENDED:
@@ -178,9 +163,9 @@ class JobCalls(Calls):
         try:
             document: object = json.loads(content)
         except (ValueError, RecursionError):
-            raise unexpected("numbers of mails") from None
+            raise unexpected_answer("numbers of mails") from None
         if not isinstance(document, dict):
-            raise unexpected("numbers of mails")
+            raise unexpected_answer("numbers of mails")
         return as_document(MailsSent, document)
 
     def job(self, job_id: str) -> JobDocument:
@@ -246,8 +231,6 @@ class JobCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         folds, seed
             Parts to cross-fit, at least 2; of the folds and the learner, in [0, 2^31).
         learner, encoding : str, optional
@@ -302,23 +285,16 @@ class JobCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         alpha : float, optional
             Chance, at most, that a survey without a fake is flagged, in [1e-9, 0.5]; 0.01 by
             default.
         timeout, on_look
-            See :meth:`fairness`.
+            See :meth:`fairness`, also for what is raised.
 
         Returns
         -------
         dict
             ``flagged``, ``p_value`` and ``attributes``, each with its p-value and what deviates.
-
-        Raises
-        ------
-        TransportError, JobFailed
-            See :meth:`fairness`.
         """
         return self._document("shape", locals())
 
@@ -337,8 +313,6 @@ class JobCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         attributes : sequence of str
             Two or three different ones.
         confidence : float, optional
@@ -346,18 +320,13 @@ class JobCalls(Calls):
         likelihood : bool, optional
             Whether shares by maximum likelihood, which have no interval, stand beside them.
         timeout, on_look
-            See :meth:`fairness`.
+            See :meth:`fairness`, also for what is raised.
 
         Returns
         -------
         dict
             ``verdict``, ``cells``, each with its ``categories``, and ``likelihood``, which says
             how near the maximum it is.
-
-        Raises
-        ------
-        TransportError, JobFailed
-            See :meth:`fairness`.
         """
         attributes = list(attributes)
         return self._document("table", locals())
@@ -377,24 +346,17 @@ class JobCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         attributes : sequence of str
             One to 64 different ones.
         design, confidence
             See ``AnalystClient.weighted_shares``.
         timeout, on_look
-            See :meth:`fairness`.
+            See :meth:`fairness`, also for what is raised.
 
         Returns
         -------
         dict
             ``attributes``: a list with the weighted shares of each.
-
-        Raises
-        ------
-        TransportError, JobFailed
-            See :meth:`fairness`.
         """
         attributes, design = list(attributes), dict(design or {})
         return self._document("weight", locals())
@@ -419,8 +381,6 @@ class JobCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         formula : str
             ``outcome ~ terms``, such as ``income ~ gender + C(region, ref='north')``.
         family : str, optional
@@ -441,17 +401,12 @@ class JobCalls(Calls):
             Whether it keeps to the groups in clear that users of the dashboard without the right to
             export may see, who then see it.
         timeout, on_look
-            See :meth:`fairness`.
+            See :meth:`fairness`, also for what is raised.
 
         Returns
         -------
         dict
             ``coefficients`` and more, as ``hushpoll records regress --json`` gives them.
-
-        Raises
-        ------
-        TransportError, JobFailed
-            See :meth:`fairness`.
         """
         at = dict(at) if at else None
         return self._document("regress", {**locals(), "for_readers": for_readers or None})
@@ -472,18 +427,12 @@ class JobCalls(Calls):
         rows = JOBS[kind].rows
         # an audit of several groups has one for each
         if not isinstance(document.get(rows, document.get("groups")), dict | list):
-            raise unexpected(rows)
+            raise unexpected_answer(rows)
         return document
 
 
 def checked_job_id(value: object) -> str:
-    """Return the id of a job, or of the model that it has trained.
-
-    Raises
-    ------
-    InvalidParameter
-        If it can be none.
-    """
+    """Return the id of a job, or of the model that it has trained; refuses what can be none."""
     if not isinstance(value, str) or not _JOB_ID.fullmatch(value):
         raise InvalidParameter(
             f"the job's id is {show(value)}; an id is 1 to 64 letters, digits, '_' and '-': give "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hushpoll_client.analyst.calls import Calls, object_of, unexpected, version_path
+from hushpoll_client.analyst.calls import Calls, object_of, unexpected_answer, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.documents import AuditEntry, LearnersDocument, TrainingRun
@@ -80,7 +80,7 @@ class KeptResultCalls(Calls):
         """Return a model's card; needs scope ``read``."""
         card = object_of(self._transport.get("models", checked_job_id(model_id))).get("card")
         if not isinstance(card, dict):
-            raise unexpected("card")
+            raise unexpected_answer("card")
         return card
 
     def model_file(self, model_id: str, write: Callable[[bytes], object]) -> int:

@@ -10,7 +10,7 @@ from hushpoll_client.analyst.calls import (
     as_document,
     object_of,
     survey_path,
-    unexpected,
+    unexpected_answer,
     version_path,
 )
 from hushpoll_shared.spelling.canonical import canonical_json
@@ -62,9 +62,9 @@ class RecordCalls(Calls):
             answer.get(key) for key in ("accepted", "duplicate", "rejected")
         )
         if not (type(accepted) is type(duplicate) is int and isinstance(rejected, list)):
-            raise unexpected("accepted, duplicate and rejected")
+            raise unexpected_answer("accepted, duplicate and rejected")
         if not all(isinstance(report, dict) for report in rejected):
-            raise unexpected("objects in rejected")
+            raise unexpected_answer("objects in rejected")
         return BulkReceipt(accepted, duplicate, tuple(rejected))
 
     def counts(self, name: str, version: int) -> CountsDocument:
@@ -88,8 +88,6 @@ class RecordCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         write : callable
             Called with each piece of bytes, such as a file's ``write``.
         format : str

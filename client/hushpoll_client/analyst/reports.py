@@ -52,8 +52,6 @@ class ReportCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         write : callable
             Called with each piece of bytes, such as a file's ``write``.
         format : str

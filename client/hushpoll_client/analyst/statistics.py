@@ -40,8 +40,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version
-            Which.
         confidence : float, optional
             Of the intervals; by default the server's, 0.95.
         estimator : str, optional
@@ -65,8 +63,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version
-            Which.
         queries : sequence of Query or str
             Queries, or their addresses as `Query.address` gives them; by default all about the
             whole survey or one question.
@@ -97,8 +93,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version
-            Which.
         of, given : str
             The attribute, and the one whose categories are the groups.
         reference : str, optional
@@ -129,8 +123,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version
-            Which.
         attribute : str, optional
             By default all of them.
         method : str, optional
@@ -167,12 +159,7 @@ class StatisticCalls(JobCalls):
         name, version, rate, where
             See :meth:`dependencies`.
         timeout, on_look
-            See :meth:`fairness`.
-
-        Raises
-        ------
-        TransportError, JobFailed
-            See :meth:`fairness`.
+            See :meth:`fairness`, also for what is raised.
         """
         where = where and {key: list(categories) for key, categories in where.items()}
         return self._document("dependencies", locals())
@@ -195,8 +182,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version, attribute
-            Which, now.
         since_version, since_survey, since_attribute
             What it is compared with; by default the same survey and attribute.
         mapping, since_mapping : mapping, optional
@@ -219,8 +204,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version, attribute
-            Which.
         design : mapping, optional
             ``margins``, ``strata``, ``weights``, ``population`` and ``bounds``, each if there is
             one; the documentation of the route describes them.
@@ -251,8 +234,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version, attribute
-            Which.
         scores : sequence of float or (float, float), optional
             What each category but the missing one stands for, in the order of the manifest: a
             number, or an interval; by default the labels are read.
@@ -292,8 +273,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version, attribute
-            Which, now.
         since_version, since_survey, since_attribute
             What it is compared with; by default the same survey and attribute.
         scores, since_scores : sequence of float or (float, float), optional
@@ -317,8 +296,6 @@ class StatisticCalls(JobCalls):
 
         Parameters
         ----------
-        name, version
-            Which.
         attributes : sequence of str, optional
             By default all that have a scale.
         given : str, optional

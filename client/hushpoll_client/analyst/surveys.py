@@ -12,7 +12,7 @@ from hushpoll_client.analyst.calls import (
     list_in,
     object_of,
     survey_path,
-    unexpected,
+    unexpected_answer,
     version_path,
 )
 from hushpoll_protocols.errors import ManifestRefused
@@ -92,8 +92,6 @@ class SurveyCalls(Calls):
 
         Parameters
         ----------
-        name, version
-            Which.
         grace_seconds : int or None
             For how long the server still accepts reports of offline devices, at least 0; by
             default its setting.
@@ -139,7 +137,7 @@ class TokenCalls(Calls):
         answer = self._post({"count": count}, *survey_path(name), "tokens", retry=False)
         tokens = list_in(answer, "tokens")
         if len(tokens) != count or not all(map(_is_token, tokens)):
-            raise unexpected(f"{count} tokens")
+            raise unexpected_answer(f"{count} tokens")
         return tokens
 
     def token_counts(self, name: str, version: int) -> TokenCounts:
@@ -176,7 +174,7 @@ class TokenCalls(Calls):
         path = (*version_path(name, version), "invitations")
         codes = list_in(self._post(body, *path, retry=False), "invitations")
         if len(codes) != count or not all(map(_is_token, codes)):
-            raise unexpected(f"{count} invitations")
+            raise unexpected_answer(f"{count} invitations")
         return codes
 
     def invitation_counts(self, name: str, version: int) -> InvitationCounts:

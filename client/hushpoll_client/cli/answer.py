@@ -305,27 +305,10 @@ def interview(
     """Ask each question of a survey until its answer fits; store, log and send nothing.
 
     A section is a page: ``<`` in place of an answer leads to its start, and from there to the
-    section before. A question outside sections is a page of its own.
-
-    Parameters
-    ----------
-    wording : Wording or None
-        The words that are shown; the survey's own by default.
-    shuffle : callable or None
-        Shuffles a list in place, where a survey draws the order of its answers; by default with
-        the operating system's randomness.
-
-    Returns
-    -------
-    dict of str to str, None or list of str
-        A category per attribute, and for a select-all the options that apply, in the survey's own
-        words; None where the respondent skipped the question, which is possible where the attribute
-        has a category for missing answers, and of a follow-up that was not asked.
-
-    Raises
-    ------
-    EOFError
-        If the terminal is closed.
+    section before. A question outside sections is a page of its own. The answers are in the
+    survey's own words, whatever the wording that is shown; None of a question that was skipped or
+    not asked. `shuffle` shuffles a list in place, by default with the operating system's
+    randomness. A terminal that is closed raises EOFError.
     """
     wording = wording or published.wording()
     selects = {select.attributes[0]: at for at, select in enumerate(published.selects)}

@@ -42,16 +42,8 @@ Exit codes:
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called.
 
-    Parameters
-    ----------
-    rows : mapping of str to Row or Group
-        The commands by name.
-    name : str
-        As it is typed, with the groups above it.
-    otherwise : str, optional
-        The command that is meant where a word is none of them.
-    settings
-        Of :class:`click.Group`.
+    Its name is as it is typed, with the groups above it; `otherwise` is the command that is meant
+    where a word is none of them.
     """
 
     def __init__(
@@ -71,15 +63,7 @@ class LazyGroup(click.Group):
         return sorted(self._rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command.
-
-        Raises
-        ------
-        MissingExtra
-            If a package that it needs is not installed.
-        HushpollError
-            If it is of another release than this program.
-        """
+        """Import a command; refuses a missing package, and one of another release."""
         row = self._rows.get(cmd_name)
         if row is None:
             return None

@@ -10,17 +10,9 @@ from hushpoll_shared.cli.plain_output import install
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit.
+    """Run the command line (the process's by default) and exit.
 
-    Parameters
-    ----------
-    arguments : sequence of str or None
-        Arguments after the program's name; those of the process by default.
-
-    Raises
-    ------
-    SystemExit
-        Always; with 0 done, 1 refused or failed, 2 usage, 3 an extra is missing, 4 network.
+    The code is 0 done, 1 refused or failed, 2 usage, 3 an extra is missing, 4 network.
     """
     install()
     try:

@@ -210,7 +210,7 @@ _OPENING: Final = {
     }
 }
 
-_ROWS: Final[Mapping[str, Row]] = {
+_ROWS: Final = {
     **_rows("hushpoll_client.cli", "cli", _OF_CLIENT),
     **_rows("hushpoll_shared.cli", "cli", _OF_SHARED),
     **_rows("hushpoll_analysis.cli", "server", _OF_ANALYSIS),
@@ -227,7 +227,7 @@ def _query_rows() -> dict[str, Row]:
     """Return the rows of each query: of a server, and of a file of records."""
     rows = {}
     for query in all_queries().values():
-        row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
+        row = Row("hushpoll_client.cli.queries:command_of", "cli", query.summary, query=query.name)
         if "server" not in query.own_command:
             rows[query.command] = row
         if "file" not in query.own_command:

@@ -12,8 +12,8 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     analyst,
     analyst_command,
-    authorized,
     optional_url_option,
+    required_token,
     token_option,
     version_of,
     version_option,
@@ -248,7 +248,7 @@ def import_draft(
             stream.write(_written(imported, out).encode())
         kept = f"The draft is in {out}."
     else:
-        with analyst(url or "", authorized(token)) as client:
+        with analyst(url or "", required_token(token)) as client:
             draft = client.add_draft(imported.manifest)
         document["draft"] = draft
         about = (printable(draft.get(key)) for key in ("id", "revision"))

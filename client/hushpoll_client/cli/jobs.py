@@ -14,7 +14,7 @@ from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
-    looking,
+    job_watch,
     timeout_option,
     version_of,
     version_option,
@@ -102,7 +102,7 @@ def start(
                 client.job,
                 document,
                 timeout=timeout,
-                on_look=looking(say),
+                on_look=job_watch(say),
             )
         if out is not None:
             _save(client, str(document.get("id")), document, out)
@@ -150,7 +150,7 @@ def wait(
     """
     document = client.job(job_id)
     with waiting(f"job {job_id}") as say:
-        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
+        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
     if out is not None:
         _save(client, job_id, document, out)
     emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)

@@ -12,7 +12,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import (
     analyst_command,
-    looking,
+    job_watch,
     statistic_command,
     timeout_option,
     version_of,
@@ -41,18 +41,10 @@ def list_command(
     line: Callable[[Any], str],
     about: str,
 ) -> click.Command:
-    """Return the command that lists the results of a kind.
+    """Return the command that lists the results of a kind, with the help `about`.
 
-    Parameters
-    ----------
-    noun, entries : str
-        What one is called, and the member of the answer that has all.
-    listed : callable
-        Asks for those of a survey's version.
-    line : callable
-        Returns an entry in words.
-    about : str
-        The command's help.
+    One is called `noun`, and `entries` is the member of the answer that has all; `line` says an
+    entry in words.
     """
 
     def command(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
@@ -119,7 +111,7 @@ def regress_survey(
     number = version_of(client, name, version)
     with waiting(f"regression of {name}") as say:
         answer = client.regression(
-            name, number, at=values or None, timeout=timeout, on_look=looking(say), **asked
+            name, number, at=values or None, timeout=timeout, on_look=job_watch(say), **asked
         )
     if out is not None:
         usable(lambda: save_table(answer, lambda: regression_table(answer), out))
@@ -187,7 +179,7 @@ def audit_survey(
             parameters=named_values(params),
             expected=named_values(expect) or None,
             timeout=timeout,
-            on_look=looking(say),
+            on_look=job_watch(say),
             **settings,
         )
 

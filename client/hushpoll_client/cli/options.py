@@ -35,14 +35,8 @@ INTERACTIVE = ClientConfig(
 )
 
 
-def looking(say: Callable[[str], None]) -> OnLook:
-    """Return what shows how far a job is at each look at it, and tells once why nothing takes it.
-
-    Parameters
-    ----------
-    say : callable
-        Shows a state, where standard error is a terminal.
-    """
+def job_watch(say: Callable[[str], None]) -> OnLook:
+    """Return what shows how far a job is at each look, and tells once why nothing takes it."""
     told = set()
 
     def look(job: JobDocument) -> None:
@@ -89,7 +83,7 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
     @reports_errors
     @functools.wraps(command)
     def opened(*, url: str, token: str | None, **arguments: Any) -> None:
-        with analyst(url, authorized(token)) as client:
+        with analyst(url, required_token(token)) as client:
             command(client=client, **arguments)
 
     return opened
@@ -97,21 +91,14 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class InTwoParts:
-    """An answer that is shown before its second part is there, which takes longer.
-
-    Attributes
-    ----------
-    answer : dict
-        The first part.
-    add : callable
-        Waits for the second part, and puts it into the answer; may raise a `HushpollError`.
-    text : callable
-        From the whole answer to lines about the second part.
-    """
+    """An answer that is shown before its second part is there, which takes longer."""
 
     answer: Mapping[str, object]
     add: Callable[[], None]
+    """Waits for the second part, and puts it into the answer; may raise a `HushpollError`."""
+
     text: Callable[[Mapping[str, Any]], str]
+    """From the whole answer to lines about the second part."""
 
 
 def statistic_command(
@@ -201,14 +188,14 @@ def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
     )
 
 
-def needed(url: str | None) -> str:
+def required_url(url: str | None) -> str:
     """Return `url`, or end the command as wrong usage, saying what would do without."""
     if url is None:
         raise click.UsageError("Missing option '--url'; or give --dry-run to send nothing.")
     return url
 
 
-def authorized(token: str | None) -> str:
+def required_token(token: str | None) -> str:
     """Return `token`, or end the command as wrong usage, saying where it comes from."""
     if not token:
         raise click.UsageError(
@@ -220,13 +207,7 @@ def authorized(token: str | None) -> str:
 
 @contextmanager
 def analyst(url: str, token: str | None) -> Iterator[AnalystClient]:
-    """Open a client that gives up soon, and whose refusals speak of the command line's options.
-
-    Raises
-    ------
-    TransportError
-        The server refused the token, or could not be reached; with what to do about it.
-    """
+    """Open a client that gives up soon, and whose refusals speak of the command line's options."""
     with AnalystClient(url, token, config=INTERACTIVE) as client:
         try:
             yield client

@@ -9,7 +9,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
-from hushpoll_client.cli.options import looking, statistic_command, timeout_option
+from hushpoll_client.cli.options import job_watch, statistic_command, timeout_option
 from hushpoll_shared.cli.category_labels import with_labels
 from hushpoll_shared.cli.statistic_commands import JOINT_TABLE, WEIGHTED_SHARES, statistic_of
 from hushpoll_shared.cli.terminal import waiting
@@ -19,7 +19,7 @@ from hushpoll_shared.querying.registry import all_queries
 from hushpoll_shared.spelling.json_values import JsonMembers
 
 
-def asking(name: str) -> click.Command:
+def command_of(name: str) -> click.Command:
     """Return the command that asks a server the query of a name."""
     query = all_queries()[name]
 
@@ -46,7 +46,7 @@ def table(client: AnalystClient, name: str, version: int, **asked: Any) -> JsonM
         return client.joint_table(
             name,
             version,
-            on_look=looking(say),
+            on_look=job_watch(say),
             **asked,
         )
 
@@ -114,6 +114,6 @@ def weight(
             attributes,
             known,
             timeout=timeout,
-            on_look=looking(say),
+            on_look=job_watch(say),
             **asked,
         )

@@ -14,9 +14,9 @@ from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     analyst_command,
-    authorized,
-    looking,
+    job_watch,
     optional_url_option,
+    required_token,
     timeout_option,
     token_option,
     version_of,
@@ -174,7 +174,7 @@ def report(
         raise click.UsageError("Missing argument 'NAME'; or give --from and a bundle.")
     if url is None:
         raise click.UsageError("Missing option '--url'; or give --from and a bundle.")
-    with analyst(url, authorized(token)) as client:
+    with analyst(url, required_token(token)) as client:
         published = client.show(name, version)
         number = published.version
         wanted: list[tuple[Path, str | None]] = [(out or Path(f"{name}.html"), None)]
@@ -226,7 +226,7 @@ def _fetch(
                 client.job,
                 client.start_job("report", name, version, asked),
                 timeout=timeout,
-                on_look=looking(say),
+                on_look=job_watch(say),
             )
         client.job_result(str(job["id"]), file.write)
 

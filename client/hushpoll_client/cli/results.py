@@ -11,7 +11,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     InTwoParts,
     analyst_command,
-    looking,
+    job_watch,
     statistic_command,
     timeout_option,
     version_of,
@@ -86,7 +86,7 @@ def estimate(
         )
         with waiting(f"shape of the reports of {name}") as say:
             answer["shape"] = client.report_shape(
-                name, version, timeout=timeout, on_look=looking(say)
+                name, version, timeout=timeout, on_look=job_watch(say)
             )
 
     if not check_shape:

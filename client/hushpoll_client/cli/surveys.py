@@ -14,10 +14,10 @@ from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
     analyst,
     analyst_command,
-    authorized,
-    looking,
-    needed,
+    job_watch,
     optional_url_option,
+    required_token,
+    required_url,
     timeout_option,
     token_option,
     url_option,
@@ -104,8 +104,8 @@ def publish(
     if dry_run:
         emit(resolved.to_dict(), lambda: _rehearsed(resolved, allow_weak), as_json=as_json)
         return
-    address = needed(url)
-    with analyst(address, authorized(token)) as client:
+    address = required_url(url)
+    with analyst(address, required_token(token)) as client:
         answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
     page = f"{address.rstrip('/')}/s/{draft.name}"
     emit_answer(answer, lambda told: _published(told, page), as_json=as_json)
@@ -246,23 +246,15 @@ def issue_tokens(
     once: the server keeps only hashes. The token of the command needs the scope publish.
     """
     published = client.show(name)
-    issued: list[str] = []
-    with nullcontext() if out is None else replacing(out) as file:
-        cut_short = _issue(
-            lambda part: client.mint_tokens(name, part), f"tokens of {name}", count, issued
-        )
-        lines = [client.respondent_link(published, token) if links else token for token in issued]
-        if file is not None:
-            file.write("".join(f"{line}\n" for line in lines).encode())
-    what = "links" if links else "tokens"
-    emit(
-        {"survey": name, "count": len(lines)}
-        | ({what: lines} if out is None else {"file": str(out)}),
-        "\n".join(lines) if out is None else f"{len(lines)} {what} of {name} in {out}",
+    _write_issued(
+        lambda part: client.mint_tokens(name, part),
+        (lambda token: client.respondent_link(published, token)) if links else str,
+        (f"tokens of {name}", "links" if links else "tokens", name),
+        {"survey": name},
+        count,
+        out,
         as_json=as_json,
     )
-    if cut_short is not None:
-        raise cut_short
 
 
 @survey.command()
@@ -338,26 +330,15 @@ def invite(
     if texts is not None:
         raise click.UsageError("'--texts' are of mails; give '--from'.")
     assert count is not None  # noqa: S101  # one of the two was given
-    issued: list[str] = []
-    with nullcontext() if out is None else replacing(out) as file:
-        cut_short = _issue(
-            lambda part: client.issue_invitations(name, published.version, part),
-            f"invitations to {name}",
-            count,
-            issued,
-        )
-        lines = issued if codes else [client.invitation_link(published, code) for code in issued]
-        if file is not None:
-            file.write("".join(f"{line}\n" for line in lines).encode())
-    what = "codes" if codes else "links"
-    emit(
-        {"survey": name, "version": published.version, "count": len(lines)}
-        | ({what: lines} if out is None else {"file": str(out)}),
-        "\n".join(lines) if out is None else f"{len(lines)} {what} of invitations in {out}",
+    _write_issued(
+        lambda part: client.issue_invitations(name, published.version, part),
+        str if codes else (lambda code: client.invitation_link(published, code)),
+        (f"invitations to {name}", "codes" if codes else "links", "invitations"),
+        {"survey": name, "version": published.version},
+        count,
+        out,
         as_json=as_json,
     )
-    if cut_short is not None:
-        raise cut_short
 
 
 @survey.command()
@@ -478,7 +459,7 @@ def _tell_mails(
         )
         return
     with waiting(what) as say:
-        document = wait_for(client.job, document, timeout=timeout, on_look=looking(say))
+        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
     outcome = client.mails_sent(str(document.get("id")))
     emit_answer(outcome, lambda sent: _mailed(what, sent), as_json=as_json)
 
@@ -491,6 +472,33 @@ def _mailed(what: str, sent: MailsSent) -> str:
     )
     lines += [f"{sent['redeemed']:,} redeemed meanwhile"] if sent["redeemed"] else []
     return ", ".join(lines)
+
+
+def _write_issued(
+    make: Callable[[int], list[str]],
+    line_of: Callable[[str], str],
+    words: tuple[str, str, str],
+    survey: JsonMembers,
+    count: int,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Issue `count` secrets and write a line of each; `words` say what, the lines, and of what."""
+    what, kind, whole = words
+    issued: list[str] = []
+    with nullcontext() if out is None else replacing(out) as file:
+        cut_short = _issue(make, what, count, issued)
+        lines = [line_of(secret) for secret in issued]
+        if file is not None:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+    emit(
+        {**survey, "count": len(lines)} | ({kind: lines} if out is None else {"file": str(out)}),
+        "\n".join(lines) if out is None else f"{len(lines)} {kind} of {whole} in {out}",
+        as_json=as_json,
+    )
+    if cut_short is not None:
+        raise cut_short
 
 
 def _issue(

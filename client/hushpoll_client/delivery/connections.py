@@ -61,13 +61,7 @@ class TimedSocket:
         self._set(value)
 
     def allow(self) -> None:
-        """Let the next wait take the time that is left.
-
-        Raises
-        ------
-        TimeoutError
-            If none is left.
-        """
+        """Let the next wait take the time that is left, or raise TimeoutError."""
         remaining = left()
         if remaining <= 0:
             raise TimeoutError("the exchange has taken all the time it had")

@@ -32,11 +32,8 @@ def load_network() -> None:
 class Sessions:
     """One session per thread and process, opened when first used.
 
-    Parameters
-    ----------
-    shared : requests.Session or None
-        A session to use instead of all of these; its owner closes it and uses it in one thread.
-        The adapters that Requests gave it are replaced by some that keep to our deadlines.
+    A `shared` session is used instead of all of these; its owner closes it and uses it in one
+    thread. The adapters that Requests gave it are replaced by some that keep to our deadlines.
     """
 
     def __init__(self, shared: requests.Session | None = None) -> None:

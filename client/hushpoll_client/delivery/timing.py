@@ -91,12 +91,8 @@ def with_retries(
     """Call until it succeeds, fails for good, or attempts and patience are used up.
 
     Each attempt gets a fresh `RetryHint`, into which it may put the server's ``Retry-After``. The
-    final message names the request, `request`. `patience` stands in for that of the configuration.
-
-    Raises
-    ------
-    TransportError
-        The last failure, at once if it is not retryable. If it is, the message counts the attempts.
+    last failure is raised, with the request and the number of attempts. `patience` stands in for
+    that of the configuration.
     """
     began = pacing.monotonic()
     patience = config.patience if patience is None else patience
@@ -163,12 +159,7 @@ _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 def within(seconds: float, limit: str) -> Iterator[Deadline]:
     """End all exchanges of the block after `seconds`, or earlier at a surrounding deadline.
 
-    Parameters
-    ----------
-    seconds : float
-        From now, at least 0.
-    limit : str
-        Name of the limit, such as ``"ClientConfig.exchange_timeout"``.
+    `limit` names it, such as ``"ClientConfig.exchange_timeout"``.
     """
     deadline = Deadline(seconds, limit, _current.get())
     token = _current.set(deadline)

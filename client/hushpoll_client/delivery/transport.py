@@ -63,18 +63,7 @@ _SHORTEST_WAIT_SECONDS: Final = 0.001
 class Transport:
     """Sends requests to one server, each thread and each process over its own session.
 
-    Parameters
-    ----------
-    endpoint : Endpoint
-        Where to send.
-    token : str or None
-        Bearer token.
-    config : ClientConfig
-        Timeouts, attempts and the largest answer read.
-    session : requests.Session or None
-        A session to use instead of an own one; the caller closes it and keeps it to one thread.
-    pacing : Pacing
-        Source of time and jitter.
+    A session that is given is used instead; the caller closes it and keeps it to one thread.
     """
 
     def __init__(
@@ -130,22 +119,8 @@ class Transport:
     def post_report(self, survey: str, report: str, hint: RetryHint) -> Acknowledgement:
         """POST a report once; return whether its bytes were new to the server.
 
-        Parameters
-        ----------
-        survey : str
-            Name of its survey.
-        report : str
-            The report as JSON.
-        hint : RetryHint
-            Gets the server's ``Retry-After``.
-
-        Raises
-        ------
-        TransportError
-            If it does not arrive, or the answer is not the server's own, whatever its status:
-            retryable.
-        HushpollError
-            What the server's own problem stands for.
+        An answer that is not the server's own, whatever its status, is a retryable TransportError;
+        the server's own problem raises what it stands for. `hint` gets its ``Retry-After``.
         """
         path = reports_path(survey)
         with _ours_or_later():
@@ -161,19 +136,7 @@ class Transport:
     ) -> Withdrawn:
         """POST a withdrawal once, without a token; return what the server says of the report.
 
-        Parameters
-        ----------
-        survey, digest : str
-            Name of its survey, and digest of the version.
-        secret : bytes
-            The 32 bytes of which SHA-256 begins with the report's id.
-        hint : RetryHint
-            Gets the server's ``Retry-After``.
-
-        Raises
-        ------
-        TransportError, HushpollError
-            As `post_report`.
+        SHA-256 of the 32 bytes `secret` begins with the report's id. Raises as `post_report`.
         """
         path = withdrawals_path(survey)
         body = json.dumps(encode_withdrawal_json(digest, secret)).encode()
@@ -191,16 +154,8 @@ class Transport:
     ) -> tuple[bytes, bytes]:
         """POST a redemption, the same bytes again until `patience` is over.
 
-        Returns
-        -------
-        tuple of bytes
-            The evaluated element and the proof, not checked yet.
-
-        Raises
-        ------
-        TransportError
-            If it does not arrive, or no answer was the server's own: retryable. If the server
-            refuses the invitation.
+        Returns the evaluated element and the proof, not checked yet. Only a refusal of the
+        invitation by the server itself is not retryable.
         """
         path = redemptions_path(survey)
         sent = json.dumps(body).encode()
@@ -218,10 +173,7 @@ class Transport:
     def get_survey(self, survey: str, version: int | None, *, patience: float) -> Answer:
         """GET a published survey, without a token, again until `patience` is over.
 
-        Raises
-        ------
-        TransportError
-            If it does not arrive, or no answer was the server's own: retryable.
+        No answer, and one that is not the server's own, are retryable.
         """
         path = survey_path(survey) if version is None else version_path(survey, version)
 
@@ -464,13 +416,7 @@ class Answer:
         return self.headers.get("Content-Type")
 
     def json(self) -> Any:
-        """Return the body as JSON.
-
-        Raises
-        ------
-        TransportError
-            If it is not JSON; not retryable.
-        """
+        """Return the body as JSON; another one is a TransportError, not retryable."""
         try:
             # The decoder refuses NaN and Infinity; deep nesting ends in a RecursionError.
             return _DECODER.decode(self.body.decode())

@@ -76,20 +76,11 @@ class Consent:
             return is_given(connection, server, survey)
 
     def withdraw(self, survey: str) -> int:
-        """Stop and wipe all answers to ``survey``, of every server and version.
+        """Stop and wipe all answers to ``survey``, of every server and version; return how many.
 
         A report that is being sent at this moment may still arrive. Of all that may have left this
         device the secrets are kept, until servers were asked to take them back (`withdrawals`).
-
-        Returns
-        -------
-        int
-            How many tombstones were made.
-
-        Raises
-        ------
-        StorageError
-            If the file cannot be written; nothing is wiped then.
+        Where the file cannot be written, nothing is wiped, and `StorageError` is raised.
         """
         with self._durable.transaction() as connection:
             connection.execute(_TAKE_BACK, (survey,))
@@ -110,7 +101,7 @@ def is_given(connection: Connection, server: str, survey: str) -> bool:
     return row is not None
 
 
-def missing(server: str, survey: str) -> ConsentMissing:
+def consent_missing(server: str, survey: str) -> ConsentMissing:
     """Return the error of a call that needs consent and has none."""
     return ConsentMissing(
         f"the respondent has not agreed to survey {survey!r} of {server}, or has withdrawn; "
@@ -120,25 +111,21 @@ def missing(server: str, survey: str) -> ConsentMissing:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The owner's limits.
-
-    Attributes
-    ----------
-    max_epsilon : Decimal or None
-        Largest total epsilon of the survey, in [1e-6, 64]; None sets no limit. A ledger holds it
-        against all versions of the survey together.
-    max_epsilon_total : Decimal or None
-        Largest epsilon of all surveys together, in (0, 1000000]; a ledger holds it.
-    required_sensitive : frozenset of str
-        Attributes that must never leave in clear.
-    required_batch : int or None
-        Fewest reports that the survey may release at once, in [1, 10^9]; None sets no limit.
-    """
+    """The owner's limits; None sets none."""
 
     max_epsilon: Decimal | None = None
+    """Largest total epsilon of the survey, in [1e-6, 64]. A ledger holds it against all
+    versions of the survey together.
+    """
+
     required_sensitive: frozenset[str] = frozenset()
+    """Attributes that must never leave in clear."""
+
     max_epsilon_total: Decimal | None = None
+    """Largest epsilon of all surveys together, in (0, 1000000]; a ledger holds it."""
+
     required_batch: int | None = None
+    """Fewest reports that the survey may release at once, in [1, 10^9]."""
 
     @classmethod
     def of(
@@ -148,14 +135,7 @@ class Limits:
         max_epsilon_total: object = None,
         required_batch: object = None,
     ) -> Self:
-        """Check the values that a caller gives.
-
-        Raises
-        ------
-        InvalidParameter
-            If `max_epsilon`, `max_epsilon_total` or `required_batch` is outside its interval, or
-            `required_sensitive` is not a collection of names.
-        """
+        """Check the values that a caller gives, as the fields have them."""
         # A string is a collection of strings, and would quietly protect attributes named by
         # letters.
         if isinstance(required_sensitive, str | bytes):
@@ -190,13 +170,9 @@ class Limits:
     def check(self, published: Published) -> None:
         """Refuse a survey that goes beyond the limits.
 
-        Raises
-        ------
-        BudgetExhausted
-            If its epsilon is above `max_epsilon`.
-        ManifestRefused
-            If it collects a required attribute in clear, or has no such attribute: a misspelt name
-            must not protect nothing. If its minimum batch is below `required_batch`.
+        Its epsilon is too large (`BudgetExhausted`), its minimum batch too small, or it collects a
+        required attribute in clear, or has none of this name: a misspelt name must not protect
+        nothing.
         """
         if self.max_epsilon is not None and published.epsilon > self.max_epsilon:
             raise BudgetExhausted(
@@ -238,23 +214,9 @@ _SHOWN = 20
 def check_pin(
     offered: Published, *, survey: str, digest: str | None, known: Published | None
 ) -> None:
-    """Refuse ``offered`` unless it is the pinned survey.
+    """Refuse ``offered``, whose arithmetic was checked, unless name and digest are the pinned ones.
 
-    Parameters
-    ----------
-    offered : Published
-        The survey that the server published, its arithmetic already checked.
-    survey : str
-        The name that the client asked for.
-    digest : str or None
-        The pinned digest, if there is one.
-    known : Published or None
-        The pinned survey itself, if the device has it: the message then shows what changed.
-
-    Raises
-    ------
-    ManifestRefused
-        If name or digest differ.
+    If the device has the pinned survey itself, `known`, the message shows what changed.
     """
     if offered.name != survey:
         raise ManifestRefused(
@@ -335,12 +297,8 @@ class Pins:
     def find(self, server: str, survey: str, version: int | None) -> Published | None:
         """Return the pinned survey, its arithmetic checked again, or None.
 
-        The version is what the client asked for; None, for the newest, is a pin of its own.
-
-        Raises
-        ------
-        ManifestRefused
-            If the stored manifest is damaged.
+        The version is what the client asked for; None, for the newest, is a pin of its own. A
+        damaged manifest is refused.
         """
         with self._quick.reading() as connection:
             row = connection.execute(

@@ -146,21 +146,12 @@ class Database(Guarded):
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """Run the block alone among all threads and processes; its end commits, an error undoes it.
 
-        Raises
-        ------
-        StorageError
-            If the file cannot be opened, read or written. Nothing of the block was stored.
+        A file that cannot be used is a `StorageError`, and nothing of the block is stored.
         """
         return self._within("BEGIN IMMEDIATE")
 
     def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Run the block on one state of the file, waiting for no other process that writes.
-
-        Raises
-        ------
-        StorageError
-            If the file cannot be opened or read.
-        """
+        """Run the block on one state of the file, waiting for no other process that writes."""
         return self._within("BEGIN")
 
     @contextmanager
@@ -187,10 +178,7 @@ class Database(Guarded):
     def empty_log(self) -> None:
         """Make everything durable and leave nothing of it in the write-ahead log.
 
-        Raises
-        ------
-        StorageError
-            If the file cannot be written, or another process keeps reading an old state of it.
+        Raises `StorageError` also where another process keeps reading an old state of the file.
         """
         with self.lock:
             try:
@@ -202,13 +190,7 @@ class Database(Guarded):
             raise StorageError(f"another process is using {self.path}; try again")
 
     def open(self) -> None:
-        """Open the connection now, so that no transaction has to wait for it.
-
-        Raises
-        ------
-        StorageError
-            If the file cannot be opened.
-        """
+        """Open the connection now, so that no transaction has to wait for it."""
         with self.reading():
             pass
 

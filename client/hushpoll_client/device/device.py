@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet, WeakValueDictionary
 
 from hushpoll_client.delivery.timing import within
-from hushpoll_client.device.consent import Consent, Pins, missing
+from hushpoll_client.device.consent import Consent, Pins, consent_missing
 from hushpoll_client.device.database import Database
 from hushpoll_client.device.ledger import Ledger, Place
-from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claimed, Delivery, Outbox
+from hushpoll_client.device.outbox import LOOK_AGAIN_SECONDS, Claim, Delivery, Outbox
 from hushpoll_client.device.outcomes import (
     BeforeSend,
     Losses,
@@ -44,13 +44,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """The part of a device's file that belongs to one survey; see `SurveyClient`.
-
-    Raises
-    ------
-    InvalidParameter
-        If `path` is no path.
-    """
+    """The part of a device's file that belongs to one survey; see `SurveyClient`."""
 
     def __init__(
         self,
@@ -109,7 +103,7 @@ class Device:
             return
         if self._unstored_consent:
             raise StorageError(f"{self._path} could not keep the consent; nothing was read")
-        raise missing(self._server, self._survey)
+        raise consent_missing(self._server, self._survey)
 
     def give_consent(self, statement: str | None) -> None:
         """Store that the respondent agrees."""
@@ -121,10 +115,7 @@ class Device:
     def withdraw(self) -> int:
         """Stop and wipe all answers to the survey; see `Consent.withdraw`.
 
-        Returns
-        -------
-        int
-            How many reports may be on a server that cannot take them back: they have no secret.
+        Returns how many reports may be on a server that cannot take them back: they have no secret.
         """
         self._unstored_consent = False
         if not self._path.exists():
@@ -192,10 +183,7 @@ class Device:
     def send(self, report: Report, transport: Transport, patience: float) -> Acknowledgement:
         """Send the stored report of a digest until it is acknowledged, refused, or patience ends.
 
-        Raises
-        ------
-        TransportError
-            If the server or the network refuses it, or another process is sending it all the time.
+        Raises `TransportError` also if another process is sending it all the time.
         """
         return transport.attempts(
             lambda hint: self._send_once(report, transport, hint, patience),
@@ -243,7 +231,7 @@ class Device:
         over = self._pacing.monotonic() + patience
         while True:
             claimed = self._outbox.claim(report.digest)
-            if isinstance(claimed, Claimed):
+            if isinstance(claimed, Claim):
                 break
             state = self._outbox.state(report.digest)
             if state == "accepted":
@@ -348,7 +336,7 @@ class DeviceFile(Guarded):
         wait = self.delivery.step()
         return max(wait, _BACKGROUND_LOOK_SECONDS) if wait else wait
 
-    def _lost(self, claimed: Claimed, reason: str, detail: str) -> None:
+    def _lost(self, claimed: Claim, reason: str, detail: str) -> None:
         for user in self._users_of(claimed.survey):
             user.count(reason, detail)
 

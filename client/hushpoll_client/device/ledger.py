@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NotRequired, TypedDict, cast
 
-from hushpoll_client.device.consent import Consent, is_given, missing, survey_digest
+from hushpoll_client.device.consent import Consent, consent_missing, is_given, survey_digest
 from hushpoll_client.device.database import Database
 from hushpoll_client.device.outcomes import OutboxFull
 from hushpoll_client.device.randomization import Report
@@ -264,7 +264,7 @@ class Ledger:
         """
         with self._quick.transaction() as connection:
             if not is_given(connection, place.server, published.name):
-                raise missing(place.server, published.name)
+                raise consent_missing(place.server, published.name)
             known = _state(connection, published)
             if known is not None:
                 return _again(connection, known, published, place), False

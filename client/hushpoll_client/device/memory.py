@@ -77,13 +77,7 @@ class Memory:
         return seconds
 
     def keep(self, published: Published, draw: Callable[[], Report]) -> tuple[Report, bool]:
-        """Draw a report, once.
-
-        Raises
-        ------
-        BudgetExhausted
-            If it has drawn one before.
-        """
+        """Draw a report, once; a second draw raises `BudgetExhausted`."""
         if self._drawn:
             raise BudgetExhausted(
                 f"this client has randomised an answer to survey {self._survey!r} before; a second "
@@ -115,13 +109,7 @@ class SwitchedOff(Memory):
         self.check_consent()
 
     def check_consent(self) -> NoReturn:
-        """Refuse.
-
-        Raises
-        ------
-        ClientDisabled
-            Always.
-        """
+        """Raise `ClientDisabled`, always."""
         raise ClientDisabled(
             f"hushpoll is switched off by {self._switch}: nothing is asked, stored or sent"
         )

@@ -67,7 +67,7 @@ FROM answers LEFT JOIN servers USING (server) WHERE state = 'waiting'
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Claimed:
+class Claim:
     """A report that only this process sends now; its repr shows neither report nor token."""
 
     digest: str
@@ -93,19 +93,12 @@ class Outbox:
         self._lease = lease
         self._now = now
 
-    def claim(self, digest: str | None = None) -> Claimed | float | None:
+    def claim(self, digest: str | None = None) -> Claim | float | None:
         """Claim the report with the fewest attempts that is due, of a server that is not paused.
 
-        Parameters
-        ----------
-        digest : str or None
-            Claim the report of this survey, even if it is not due or its server is paused.
-
-        Returns
-        -------
-        Claimed, float or None
-            The report; or the seconds until there may be one to claim, more than 0; or None if
-            no report waits.
+        With a digest it is the report of this survey, even if it is not due or its server is
+        paused. Otherwise returns the seconds, above 0, until there may be one to claim, or None if
+        no report waits.
         """
         # A look without a claim needs no durable commit.
         with self._quick.reading() as connection:
@@ -133,7 +126,7 @@ class Outbox:
                 (owner, now + self._lease, digest),
             )
         outgoing = Outgoing(server, survey, version, digest, epsilon_of(units))
-        return Claimed(digest, survey, server, report, token, outgoing, owner)
+        return Claim(digest, survey, server, report, token, outgoing, owner)
 
     def _values(self, digest: str | None) -> tuple[float, dict[str, object]]:
         now = self._now().timestamp()
@@ -146,7 +139,7 @@ class Outbox:
             "jitter": longest("send_jitter"),
         }
 
-    def settle(self, claimed: Claimed, *, refused: str | None = None) -> None:
+    def settle(self, claimed: Claim, *, refused: str | None = None) -> None:
         """Store that the server has acknowledged the report, or why it refused it for good.
 
         An acknowledged report is deleted. Once no report waits, the file's log, which still has
@@ -158,7 +151,7 @@ class Outbox:
         if refused is None:
             self._forget()
 
-    def drop(self, claimed: Claimed, reason: str) -> None:
+    def drop(self, claimed: Claim, reason: str) -> None:
         """Delete a report that is not to be sent; what it spent stays."""
         with self._quick.transaction() as connection:
             _settle(connection, claimed, "dropped", reason)
@@ -169,7 +162,7 @@ class Outbox:
             with suppress(StorageError):
                 self._durable.empty_log()
 
-    def release(self, claimed: Claimed) -> None:
+    def release(self, claimed: Claim) -> None:
         """End the claim of a report that was not sent."""
         with self._quick.transaction() as connection:
             _release(connection, claimed)
@@ -182,7 +175,7 @@ class Outbox:
             ).fetchone()
         return 0 if row is None else int(row[0])
 
-    def postpone(self, claimed: Claimed, *, seconds: float, asked: bool) -> None:
+    def postpone(self, claimed: Claim, *, seconds: float, asked: bool) -> None:
         """End the claim of a report that could not be sent, and pause its server, at most a day.
 
         `resume` does not end a pause that the server asked for.
@@ -256,7 +249,7 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _settle(connection: Connection, claimed: Claimed, state: str, reason: str | None) -> None:
+def _settle(connection: Connection, claimed: Claim, state: str, reason: str | None) -> None:
     connection.execute(
         "UPDATE answers SET state = ?1, reason = ?2, token = NULL, claimed_by = NULL, "
         "claimed_until = 0, attempts = 0, send_after = 0, "
@@ -266,7 +259,7 @@ def _settle(connection: Connection, claimed: Claimed, state: str, reason: str | 
     )
 
 
-def _release(connection: Connection, claimed: Claimed) -> None:
+def _release(connection: Connection, claimed: Claim) -> None:
     connection.execute(
         "UPDATE answers SET claimed_by = NULL, claimed_until = 0 "
         "WHERE digest = ? AND claimed_by = ?",
@@ -287,7 +280,7 @@ class Delivery:
     def __init__(
         self,
         outbox: Outbox,
-        on_loss: Callable[[Claimed, str, str], object],
+        on_loss: Callable[[Claim, str, str], object],
         *,
         allows: Callable[[Outgoing], bool],
         config: ClientConfig,
@@ -303,18 +296,11 @@ class Delivery:
     def step(self) -> float | None:
         """Send one report, if there is one to send now.
 
-        Returns
-        -------
-        float or None
-            Seconds after which to call again, 0 for at once; None if nothing waits.
-
-        Raises
-        ------
-        StorageError
-            If the device's file cannot be used.
+        Returns the seconds after which to call again, 0 for at once; None if nothing waits. A
+        device's file that cannot be used is a `StorageError`.
         """
         claimed = self._outbox.claim()
-        if not isinstance(claimed, Claimed):
+        if not isinstance(claimed, Claim):
             return claimed
         hint = RetryHint()
         try:
@@ -328,23 +314,13 @@ class Delivery:
         return 0.0
 
     def carry(
-        self, claimed: Claimed, hint: RetryHint, transport: Transport | None = None
+        self, claimed: Claim, hint: RetryHint, transport: Transport | None = None
     ) -> Acknowledgement:
         """Send one claimed report once, and settle it if the server acknowledges or refuses it.
 
-        Parameters
-        ----------
-        claimed : Claimed
-            The report; the caller ends its claim if this raises an error that is not final.
-        hint : RetryHint
-            Gets the server's ``Retry-After``.
-        transport : Transport or None
-            What sends it; by default a transport with one connection per thread.
-
-        Raises
-        ------
-        HushpollError
-            If the report was not acknowledged; `is_final` tells whether it is refused for good.
+        Of a report that is not acknowledged the error is raised, and `is_final` tells whether it is
+        refused for good; otherwise the caller ends its claim. `hint` gets the server's
+        ``Retry-After``.
         """
         if not self._allows(claimed.outgoing):
             self._outbox.drop(claimed, DROPPED)
@@ -371,13 +347,13 @@ class Delivery:
         """Close this thread's connection."""
         self._sessions.close()
 
-    def _refused(self, claimed: Claimed, error: HushpollError) -> None:
+    def _refused(self, claimed: Claim, error: HushpollError) -> None:
         problem = error.problem if isinstance(error, TransportError) else problem_from(error)
         reason = str((problem or {}).get("code"))
         self._outbox.settle(claimed, refused=reason)
         self._on_loss(claimed, reason, f"survey {claimed.survey}: {error}")
 
-    def postpone(self, claimed: Claimed, error: HushpollError, hint: RetryHint) -> None:
+    def postpone(self, claimed: Claim, error: HushpollError, hint: RetryHint) -> None:
         """End the claim of a report that was not sent, and leave its server alone for a while."""
         failures = self._outbox.failures(claimed.server)
         own = self._pacing.delay(self._config, failures)

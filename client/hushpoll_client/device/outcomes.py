@@ -190,14 +190,7 @@ class Outgoing:
 class Losses:
     """Counts every answer that will not arrive, by reason, and logs it at WARNING.
 
-    Parameters
-    ----------
-    survey : str
-        The survey that was answered.
-    on_loss : callable or None
-        Called with the reason, in the thread that noticed the loss. What it raises is logged.
-    before_send : callable or None
-        Asked before each attempt to send a report; False refuses it.
+    `on_loss` is called in the thread that noticed the loss; what it raises is logged.
     """
 
     def __init__(
@@ -214,12 +207,10 @@ class Losses:
         return self._before_send is not None
 
     def allows(self, outgoing: Outgoing) -> bool:
-        """Return whether the host app lets a report leave.
+        """Return whether the host app's ``before_send`` lets a report leave.
 
-        Raises
-        ------
-        TransportError
-            If the host app's code fails: the report is kept, and the app is asked again later.
+        If the app's code fails, that is a `TransportError`: the report is kept, and the app asked
+        again later.
         """
         if self._before_send is None:
             return True
@@ -234,15 +225,7 @@ class Losses:
             ) from None
 
     def count(self, reason: str, detail: str) -> None:
-        """Count one loss.
-
-        Parameters
-        ----------
-        reason : str
-            Stable code.
-        detail : str
-            For the log; never an answer.
-        """
+        """Count one loss by its stable code; the detail is for the log, and never an answer."""
         self._counts[reason] += 1
         warn("an answer is lost (%s): %s", reason, detail)
         if self._on_loss is None:

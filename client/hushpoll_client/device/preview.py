@@ -247,10 +247,7 @@ def build_preview(
 ) -> Preview:
     """Describe the report that `answers` would become.
 
-    Raises
-    ------
-    InvalidParameter
-        If the answers do not fit the survey (see `randomize`), or it has no words in the language.
+    Refuses answers that do not fit the survey (see `randomize`), and a language that it lacks.
     """
     wording = published.wording(language)
     codes = None if answers is None else published.layout.code_answers(answers)
@@ -317,12 +314,7 @@ def _of_all(published: Published) -> Protection:
 def protection_of(block: Block, reach: Decimal) -> Protection:
     """Say how well the answers of a block are protected, follow-ups in other blocks counted.
 
-    Parameters
-    ----------
-    block : Block
-        Of one question or several.
-    reach : Decimal
-        Epsilon of the block and of these follow-ups.
+    `reach` is the epsilon of the block and of these follow-ups.
     """
     router = reach != block.oracle.epsilon
     if block.alone:

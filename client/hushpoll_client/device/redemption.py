@@ -34,34 +34,23 @@ _EXISTS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'r
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Redemption:
-    """What was drawn for an invitation, and the token once there is one; the repr shows neither.
-
-    Parameters
-    ----------
-    input : bytes
-        Of the token, 32 random bytes.
-    blind : bytes
-        Scalar that hides it from the server.
-    token : str or None
-        What a report carries; None before the server has answered.
-    """
+    """What was drawn for an invitation, and the token once there is one; the repr shows neither."""
 
     input: bytes
+    """Of the token, 32 random bytes."""
+
     blind: bytes
+    """Scalar that hides it from the server."""
+
     token: str | None = None
+    """What a report carries; None before the server has answered."""
 
     def __repr__(self) -> str:
         return "<redemption, not shown>"
 
     @classmethod
     def drawn(cls) -> Redemption:
-        """Draw input and blind from the operating system's generator.
-
-        Raises
-        ------
-        MissingExtra
-            Without the extra ``invited``.
-        """
+        """Draw input and blind from the system's generator; needs the extra ``invited``."""
         from hushpoll_shared.wire import voprf
 
         return cls(os.urandom(INPUT_SIZE), voprf.random_scalar())
@@ -69,21 +58,8 @@ class Redemption:
     def redeem(self, published: Published, transport: Transport, patience: float) -> str:
         """Ask the server and return the token, once its proof holds for the published key.
 
-        Parameters
-        ----------
-        published : Published
-            The pinned survey, with the key.
-        transport : Transport
-            Sends the invitation as its bearer token.
-        patience : float
-            Seconds to go on trying.
-
-        Raises
-        ------
-        InvalidParameter
-            The proof does not hold: the server used another key than the published one.
-        TransportError
-            It does not arrive, or the server refuses the invitation.
+        The transport sends the invitation as its bearer token. A proof that does not hold is an
+        `InvalidParameter`: the server used another key than the published one.
         """
         from hushpoll_shared.wire import voprf
 

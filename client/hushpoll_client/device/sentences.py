@@ -87,18 +87,14 @@ _BAR: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How far a belief can move.
-
-    Attributes
-    ----------
-    before : Fraction
-        Probability of the fact before, in (0, 1).
-    at_least, at_most : int
-        Smallest and largest probability afterwards in thousandths, rounded outwards.
-    """
+    """How far a belief can move."""
 
     before: Fraction
+    """Probability of the fact before, in (0, 1)."""
+
     at_least: int
+    """Smallest probability afterwards in thousandths, rounded down; `at_most` the largest, up."""
+
     at_most: int
 
     def __str__(self) -> str:
@@ -120,35 +116,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """How well one answer, or all of them together, are protected.
-
-    Attributes
-    ----------
-    level : Level
-        Its place in the table of levels.
-    words : str
-        The level as a sentence.
-    limit : str
-        By which factor the odds of anything can change at most, as a sentence.
-    changes : tuple of Change
-        What that does to each of `BELIEFS`.
-    """
+    """How well one answer, or all of them together, are protected."""
 
     level: Level
     words: str
+    """The level as a sentence."""
+
     limit: str
+    """By which factor the odds of anything can change at most, as a sentence."""
+
     changes: tuple[Change, ...]
+    """What that does to each of `BELIEFS`."""
 
 
 def protection_of_question(epsilon: Decimal, *, router: bool = False) -> Protection:
     """Say how well the answer to a question is protected.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        Its own; of a router with those of the follow-ups that tell about its answer.
-    router : bool
-        Whether there are such follow-ups.
+    The epsilon of a router is with those of the follow-ups that tell about its answer.
     """
     level = question_level(epsilon)
     limit = _limit(
@@ -212,14 +196,9 @@ def each_sentence(sentence: str) -> str:
 
 
 def draw_sentence(blocks: int, answer: int, *, groups: bool) -> str:
-    """Say that all answers of a draw are read and some are sent.
+    """Say that all answers of a draw are read, and of so many blocks so many are sent.
 
-    Parameters
-    ----------
-    blocks, answer : int
-        Of so many blocks so many are sent.
-    groups : bool
-        Whether some of the blocks have several questions.
+    `groups` is whether some of the blocks have several questions.
     """
     some = ", some of them groups that are randomised together," if groups else ""
     return (

@@ -97,10 +97,7 @@ class Withdrawals:
     ) -> Withdrawal:
         """Ask the servers of pending withdrawals, for at most `seconds` in all.
 
-        Returns
-        -------
-        Withdrawal
-            ``unable`` are those that a server itself refuses for good.
+        ``unable`` are those that a server itself refuses for good.
         """
         over = pacing.monotonic() + seconds
         told = {"deleted": 0, "not-here": 0, "unable": 0}

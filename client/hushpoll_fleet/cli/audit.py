@@ -31,7 +31,7 @@ _FINDINGS: Final = columns(
     verdict="text",
 )
 
-_KINDS: Final = [f"{name} is {kind.told}" for name, kind in KINDS.items()]
+_KINDS: Final = [f"{name} is {kind.words}" for name, kind in KINDS.items()]
 
 # A lower bound below this share of what is spent proves little.
 SHARP = 0.95
@@ -160,7 +160,7 @@ def certificate(findings: list[Finding], draws: int, alpha: float, kind: str) ->
     return rendered(
         f"hushpoll {version('hushpoll')}, Python {platform.python_version()}: "
         f"{draws} draws each, alpha {alpha:g}",
-        *([] if kind == "alone" else [f"What is answered: {KINDS[kind].told}."]),
+        *([] if kind == "alone" else [f"What is answered: {KINDS[kind].words}."]),
         "",
         table,
         "",
@@ -171,13 +171,7 @@ def certificate(findings: list[Finding], draws: int, alpha: float, kind: str) ->
 
 
 def findings_table(document: Mapping[str, Any]) -> ResultTable:
-    """Return the findings as a table.
-
-    Parameters
-    ----------
-    document : mapping
-        As ``hushpoll audit --json`` gives it.
-    """
+    """Return the findings of ``hushpoll audit --json`` as a table."""
     about = {name: document[name] for name in ("hushpoll", "kind", "draws", "alpha")}
     return ResultTable.of("audit of devices", _FINDINGS, document["findings"], about)
 

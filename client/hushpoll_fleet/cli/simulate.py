@@ -14,7 +14,7 @@ import click
 from hushpoll_client import InvalidParameter, ManifestRefused, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst as short_patience
-from hushpoll_client.cli.options import needed, optional_url_option, token_option
+from hushpoll_client.cli.options import optional_url_option, required_url, token_option
 from hushpoll_client.device.consent import check_pin
 from hushpoll_fleet.behaviour import (
     LONGEST_SECONDS,
@@ -208,13 +208,7 @@ class SimulationOptions:
         return self.seed if self.bulk or self.seeded_noise else None
 
     def check(self) -> None:
-        """Refuse options that do not go together.
-
-        Raises
-        ------
-        click.UsageError
-            Naming them.
-        """
+        """Refuse options that do not go together, naming them, as wrong usage."""
         for first, second, words in _NOT_TOGETHER:
             if self._gives(first) and self._gives(second):
                 raise click.UsageError(words)
@@ -222,7 +216,7 @@ class SimulationOptions:
             if self._gives(option) and not self._gives(needs):
                 raise click.UsageError(words.format(value=getattr(self, option)))
         if not self.dry_run and self.to_file is None:
-            needed(self.url)
+            required_url(self.url)
 
     def _gives(self, option: str) -> bool:
         """Return whether an option says something else than its default."""

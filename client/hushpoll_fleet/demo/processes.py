@@ -27,13 +27,7 @@ _GRACE_SECONDS: Final = 20.0
 
 
 class CommandFailed(HushpollError):
-    """A ``hushpoll`` command that ended with another code than 0.
-
-    Attributes
-    ----------
-    code : int
-        Its exit code.
-    """
+    """A ``hushpoll`` command that ended with another exit code than 0."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -43,23 +37,8 @@ class CommandFailed(HushpollError):
 class Server:
     """``hushpoll serve`` on a free loopback port, for the length of a ``with`` block.
 
-    Parameters
-    ----------
-    directory : Path
-        Where it runs, and where its database, admin token and log go.
-    options : sequence of str
-        Further options of the command.
-    seconds : float
-        How long the start may take.
-
-    Attributes
-    ----------
-    arguments : tuple of str
-        The command after ``hushpoll``.
-    url : str
-        Address, once started.
-    token : str
-        The admin token, once started.
+    It runs in `directory`, where its database, admin token and log go; its start may take
+    `seconds`. `url` and `token`, the admin's, are set once it has started.
     """
 
     def __init__(
@@ -137,21 +116,8 @@ def run_json(
 ) -> JsonMembers:
     """Run a ``hushpoll`` command with ``--json`` and return its document.
 
-    Its standard error, where progress is drawn, goes through.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        After ``hushpoll``, without ``--json``.
-    environment : mapping
-        Variables on top of this process's own.
-    directory : Path
-        Where it runs.
-
-    Raises
-    ------
-    CommandFailed
-        If it ends with another code than 0.
+    Its standard error, where progress is drawn, goes through. `environment` comes on top of this
+    process's own. Raises `CommandFailed`.
     """
     done = subprocess.run(  # noqa: S603  # this program, no shell
         [*_HUSHPOLL, *arguments, "--json"],
@@ -172,13 +138,7 @@ def run_json(
 
 
 def run_command(arguments: Sequence[str], directory: Path) -> None:
-    """Run a ``hushpoll`` command for what it does, and drop what it prints.
-
-    Raises
-    ------
-    CommandFailed
-        If it ends with another code than 0.
-    """
+    """Run a ``hushpoll`` command and drop what it prints; may raise `CommandFailed`."""
     done = subprocess.run(  # noqa: S603  # this program, no shell
         [*_HUSHPOLL, *arguments],
         cwd=directory,

@@ -33,32 +33,11 @@ def tell(
     say: Callable[[str], None],
     wait: Callable[[], None] | None = None,
 ) -> JsonMembers:
-    """Play the whole survey.
+    """Play the whole survey in an empty directory, and return its figures.
 
-    Parameters
-    ----------
-    directory : Path
-        An empty directory for the database and all files.
-    respondents : int
-        Respondents drawn from the sample's population.
-    seed : int
-        Of the draw and of the training; the respondents' noise comes from the operating system.
-    say : callable
-        Called with each command before it runs, and with its result.
-    wait : callable or None
-        Called while the server still runs, after `say` was told how to reach its dashboard; None
-        ends the server at once.
-
-    Returns
-    -------
-    dict
-        ``account`` of the simulation; ``estimates`` per randomised attribute, with the truth; and
-        ``training``, the record of ``hushpoll train``.
-
-    Raises
-    ------
-    CommandFailed
-        If a command fails; its message has gone to standard error.
+    `say` is called with each command before it runs, and with its result; `wait` while the server
+    still runs, after `say` was told how to reach its dashboard. The seed is of the draw and of the
+    training: the respondents' noise comes from the operating system. Raises `CommandFailed`.
     """
     (directory / DEMO_FILE).write_text(demo_manifest(), encoding="utf-8")
     manifest = load_manifest(directory / DEMO_FILE)
@@ -197,12 +176,7 @@ def estimates_table(shown: str, comparisons: Mapping[str, Sequence[Mapping[str, 
 def training_table(without: JsonObject, with_ldp: JsonObject, people: object) -> str:
     """Lay out utility and fairness of a model trained without and with LDP.
 
-    Parameters
-    ----------
-    without, with_ldp : mapping
-        Metrics by name; a value is a number, or says why there is none.
-    people : object
-        How many people in clear both were tested on.
+    A metric is a number, or says why there is none.
     """
     table = _table(
         f"A model of income, tested on {people} people in clear",

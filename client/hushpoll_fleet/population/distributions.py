@@ -56,7 +56,7 @@ def codes_of(attribute: Attribute, key: object, where: str) -> list[int]:
     )
 
 
-def claimed(attribute: Attribute, key: object, left: set[int], where: str) -> list[int]:
+def claimed_codes(attribute: Attribute, key: object, left: set[int], where: str) -> list[int]:
     """Return the codes that a key names, taken out of `left`; refuse to name one twice."""
     codes = codes_of(attribute, key, where)
     if not left.issuperset(codes):
@@ -91,21 +91,14 @@ LARGEST_TABLE: Final = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """Distribution of one attribute given its parents.
-
-    Attributes
-    ----------
-    attribute : Attribute
-        The attribute that is drawn.
-    parents : tuple of Attribute
-        Attributes drawn before it, on which it depends.
-    table : float64[k of each parent..., k]
-        Probabilities in [0, 1]; every row over the last axis sums to 1.
-    """
+    """Distribution of one attribute given its parents."""
 
     attribute: Attribute
     parents: tuple[Attribute, ...]
+    """Drawn before it."""
+
     table: Table
+    """f64[k of each parent..., k] in [0, 1]; every row over the last axis sums to 1."""
 
     @property
     def path(self) -> str:
@@ -116,21 +109,9 @@ class Conditional:
 def read_conditional(
     attribute: Attribute, model: object, earlier: Mapping[str, Attribute]
 ) -> Conditional:
-    """Read one entry of ``population``.
+    """Read an attribute's entry of ``population``, whose parents are among the earlier ones.
 
-    Parameters
-    ----------
-    attribute : Attribute
-        The attribute that the entry describes.
-    model : object
-        The JSON or YAML value.
-    earlier : mapping of str to Attribute
-        Attributes that come before it in the manifest, which may be its parents.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the path within ``population``.
+    Errors name the path within ``population``.
     """
     where = f"population[{attribute.name}]"
     if isinstance(model, Mapping) and set(model) == {"weights"}:
@@ -152,10 +133,7 @@ def read_conditional(
 def where_asked(conditional: Conditional, router: Attribute) -> Conditional:
     """Return the distribution of a follow-up, given its router besides what it depended on.
 
-    Raises
-    ------
-    InvalidParameter
-        If it gives those who are asked no answer, naming the path within ``population``.
+    Refuses one that gives those who are asked no answer.
     """
     attribute, parents, where = conditional.attribute, conditional.parents, conditional.path
     asking = asking_codes(attribute, router)
@@ -230,7 +208,7 @@ def _fill(
     for key, inner in weights.items():
         if key == OTHERS and OTHERS not in parent.domain:
             continue
-        for code in claimed(parent, key, left, where):
+        for code in claimed_codes(parent, key, left, where):
             _fill(table[code], attribute, parents[1:], inner, f"{where}[{key}]")
     if left and OTHERS not in weights:
         raise InvalidParameter(
@@ -253,7 +231,7 @@ def _weights(attribute: Attribute, weights: object, where: str) -> Table:
     row = np.zeros(attribute.k)
     left = set(range(attribute.k))
     for key, value in weights.items():
-        codes = claimed(attribute, key, left, where)
+        codes = claimed_codes(attribute, key, left, where)
         weight = finite(value, f"{where}[{key}]")
         if weight < 0:
             raise InvalidParameter(
@@ -328,5 +306,5 @@ def _effects(parent: Attribute, effects: object, where: str) -> Table:
     row = np.zeros(parent.k)
     left = set(range(parent.k))
     for key, value in effects.items():
-        row[claimed(parent, key, left, where)] = finite(value, f"{where}[{key}]")
+        row[claimed_codes(parent, key, left, where)] = finite(value, f"{where}[{key}]")
     return row

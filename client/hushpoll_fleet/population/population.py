@@ -49,13 +49,7 @@ class Population:
 
     @classmethod
     def from_manifest(cls, manifest: Manifest) -> Self:
-        """Read a manifest's ``population``.
-
-        Raises
-        ------
-        InvalidParameter
-            If there is none, or an entry is missing, unknown or wrong.
-        """
+        """Read a manifest's ``population``; refuses none, and an entry that is missing or wrong."""
         if manifest.population is None:
             raise InvalidParameter(
                 f"survey {manifest.name!r} describes no population; add the key population to its "
@@ -98,20 +92,7 @@ class Population:
         return cls(tuple(conditionals))
 
     def sample(self, n: int, rng: np.random.Generator) -> Codes:
-        """Draw respondents.
-
-        Parameters
-        ----------
-        n : int
-            Number of respondents, at least 0.
-        rng : numpy.random.Generator
-            The same generator state gives the same respondents.
-
-        Returns
-        -------
-        dict of str to int64[n]
-            Codes in [0, k) per attribute, in manifest order.
-        """
+        """Draw n respondents: int64[n] codes in [0, k) per attribute, in manifest order."""
         codes: Codes = {}
         for conditional in self.conditionals:
             table = conditional.table
@@ -122,23 +103,10 @@ class Population:
         return codes
 
     def joint(self, *names: str) -> Table | None:
-        """Exact joint distribution of some attributes.
+        """Return the exact joint distribution of different attributes, f64[k of each...] of sum 1.
 
-        Parameters
-        ----------
-        *names : str
-            Different attributes; the axes of the result are in this order.
-
-        Returns
-        -------
-        float64[k of each name...] or None
-            Probabilities that sum to 1; None where the sum would run over more than 5,000,000
-            combinations at once.
-
-        Raises
-        ------
-        InvalidParameter
-            If a name is no attribute, or is given twice.
+        None where the sum would run over more than 5,000,000 combinations at once; refuses a name
+        that is no attribute, or is given twice.
         """
         position = {item.attribute.name: index for index, item in enumerate(self.conditionals)}
         for index, name in enumerate(names):
@@ -211,20 +179,10 @@ MOST_DEPENDENT: Final = 16
 def read_selections(
     question: SelectAll, model: object, earlier: Mapping[str, Attribute]
 ) -> list[Conditional]:
-    """Return the distribution of each option, given those before it.
+    """Return the distribution of each option, given those before it, from an entry.
 
-    Parameters
-    ----------
-    model : object
-        The JSON or YAML value of its entry.
-    earlier : mapping of str to Attribute
-        Attributes before it.
-
-    Raises
-    ------
-    InvalidParameter
-        Naming the entry: another form, an unknown option or parent, a share outside [0, 1], or
-        limits that nobody could keep.
+    Errors name the entry: another form, an unknown option or parent, a share outside [0, 1], or
+    limits that nobody could keep.
     """
     where = f"population[{question.name}]"
     if not isinstance(model, Mapping) or not {"selected"} <= model.keys() <= {"selected", "given"}:

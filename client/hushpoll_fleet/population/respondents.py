@@ -75,24 +75,12 @@ def from_population(
 def from_function(
     manifest: Manifest, target: str, count: int, seed: int | None
 ) -> SimulatedRespondents:
-    """Ask a function for each respondent's answers.
+    """Ask a function, ``MODULE:FUNCTION``, for each respondent's answers.
 
-    Parameters
-    ----------
-    target : str
-        ``MODULE:FUNCTION``, importable from the current folder or the environment. It is called
-        with the respondent's number, from 0, and a ``random.Random`` of its own, and returns a
-        mapping of attributes to categories (None for a missing answer, and for a follow-up that is
-        not asked), and for a select-all to the list of options that apply.
-    count : int
-        Respondents.
-    seed : int or None
-        Of the generators.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no such function, or it returns something else than answers.
+    It is importable from the current folder or the environment, and called with the respondent's
+    number, from 0, and a ``random.Random`` of its own. It returns a mapping of attributes to
+    categories (None for a missing answer, and for a follow-up that is not asked), and for a
+    select-all to the list of options that apply; anything else is refused.
     """
     answer = _function(target)
     asked = manifest.expanded
@@ -147,27 +135,18 @@ _ROW_LENGTH = "(row length)"
 
 @dataclass(frozen=True, slots=True)
 class BadValue:
-    """One value of a file that the survey does not know.
-
-    Attributes
-    ----------
-    row : int
-        Number of the respondent, from 1; the header is not counted.
-    line : int
-        Line of the file on which the row begins, from 1.
-    column : str
-        Attribute.
-    value : str
-        The file's value.
-    remedy : str
-        Which values are allowed.
-    """
+    """One value of a file that the survey does not know."""
 
     row: int
+    """Number of the respondent, from 1; the header is not counted."""
+
     line: int
+    """Line of the file on which the row begins, from 1."""
+
     column: str
     value: str
     remedy: str
+    """Which values are allowed."""
 
     def __str__(self) -> str:
         return (
@@ -177,12 +156,9 @@ class BadValue:
 
 
 class BadRows(InvalidParameter):
-    """A file of respondents with values that the survey does not know; nothing was sent.
+    """A file of respondents with `values` that the survey does not know; nothing was sent.
 
-    Attributes
-    ----------
-    values : tuple of BadValue
-        All of them; the message shows the first 20.
+    The message shows the first 20.
     """
 
     def __init__(self, path: Path, values: Sequence[BadValue]) -> None:
@@ -209,25 +185,10 @@ def read_respondents(
 ) -> SimulatedRespondents:
     """Read and check a CSV file with a header (UTF-8, comma-separated).
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        The survey's attributes. One with a ``missing`` category may lack its column, unless it is a
-        follow-up; an empty value means missing, or not asked.
-    ignored : iterable of str
-        Columns to leave out.
-    selects : sequence of Selection
-        Which attributes are one select-all: each has a column of `OPTION`, within the limits.
-
-    Raises
-    ------
-    BadRows
-        If any value is no category of its attribute, or a row is too short or too long.
-    InvalidParameter
-        If the header lacks an attribute, or has a column that is none, or the file is no UTF-8
-        text.
-    OSError
-        If the file cannot be read.
+    An attribute with a ``missing`` category may lack its column, unless it is a follow-up; an empty
+    value means missing, or not asked. A select-all has a column for each option, within its limits.
+    Raises `BadRows` for values that are no categories and rows of another length, and
+    `InvalidParameter` for another header or encoding.
     """
     with open_table(path, field="data") as table:
         return _read(path, table, attributes, frozenset(ignored), selects)

@@ -22,19 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SimulatedRespondents:
-    """Respondents with their true answers.
-
-    Attributes
-    ----------
-    attributes : tuple of Attribute
-        The survey's, in manifest order.
-    columns : mapping of str to sequence of int
-        Per attribute the respondents' codes in [0, answer_codes): int64[n], or a tuple of n where
-        no array library is at hand.
-    """
+    """Respondents with their true answers."""
 
     attributes: tuple[Attribute, ...]
+    """The survey's, in manifest order."""
+
     columns: Mapping[str, Any]
+    """Codes in [0, answer_codes) by attribute: int64[n], or a tuple of n where no array
+    library is at hand.
+    """
 
     @classmethod
     def of_rows(cls, attributes: Sequence[Attribute], rows: Sequence[Sequence[int]]) -> Self:
@@ -57,13 +53,7 @@ class SimulatedRespondents:
             yield {name: of(code) for name, of, code in zip(names, read, row, strict=True)}
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """Return int64[n] per attribute.
-
-        Raises
-        ------
-        MissingExtra
-            Without numpy (extra ``kernels``).
-        """
+        """Return int64[n] per attribute; needs numpy (extra ``kernels``)."""
         try:
             import numpy as np
         except ImportError:
@@ -81,23 +71,12 @@ class SimulatedRespondents:
 def marginals(
     respondents: SimulatedRespondents, population: Population | None
 ) -> list[dict[str, Any]]:
-    """Return the true shares of every attribute's categories.
+    """Return the true shares of every attribute's categories, ``drawn`` and of the ``population``.
 
-    Parameters
-    ----------
-    respondents : SimulatedRespondents
-        The respondents.
-    population : Population or None
-        What they were drawn from; None for a file.
-
-    Returns
-    -------
-    list of dict
-        Per attribute ``name`` and ``categories``, each with ``category``; ``drawn``, its share of
-        the respondents in [0, 1], or None if there are none; ``population``, its exact share of the
-        population, summed over all combinations of the attributes that it depends on, or None where
-        there is no population or the combinations are too many. Of a number that is randomised they
-        are those of the anchors that stand for the answers, on average over the draw.
+    Each is in [0, 1]; ``drawn`` is None without respondents, and ``population``, summed over all
+    combinations of the attributes that it depends on, where there is none or they are too many. Of
+    a number that is randomised they are those of the anchors that stand for the answers, on average
+    over the draw.
     """
     shares = []
     for attribute in respondents.attributes:

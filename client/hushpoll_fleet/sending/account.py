@@ -25,7 +25,7 @@ _PAUSE_SECONDS = 0.25
 _NOT_OF_A_VERSION = "unknown-digest"
 
 
-def unwatched(steps: int) -> None:
+def no_progress(steps: int) -> None:
     """Take a simulation's progress and show nothing."""
 
 
@@ -33,37 +33,28 @@ def unwatched(steps: int) -> None:
 class Account:
     """Counters that reconcile.
 
-    ``respondents + replays = sent + unsent`` and
-    ``sent = accepted + duplicate + rejected + pending``.
-
-    Attributes
-    ----------
-    respondents : int
-        Respondents of the simulation.
-    accepted, duplicate : int
-        Reports that the server acknowledged, as new and as known.
-    rejected : Counter of str
-        Reports that the server refused for good, by code of the problem table.
-    pending : int
-        Reports that were randomised and sent, and that the server neither acknowledged nor refused.
-    replays : int
-        Reports sent once more on purpose, after their first answer; each is counted as sent again.
-    misversioned : int
-        Reports sent on purpose under the digest of no version; they should be rejected.
-    poisoned : int
-        Reports sent that were never randomised; the server cannot tell.
-    seconds : float
-        Duration.
+    ``respondents + replays = sent + unsent`` and ``sent = accepted + duplicate + rejected +
+    pending``.
     """
 
     respondents: int
     accepted: int = 0
     duplicate: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    """Reports that the server refused for good, by code of the problem table."""
+
     pending: int = 0
+    """Reports that were sent, and that the server neither acknowledged nor refused."""
+
     replays: int = 0
+    """Reports sent once more on purpose, after their first answer; each counts as sent again."""
+
     misversioned: int = 0
+    """Reports sent on purpose under the digest of no version; they should be rejected."""
+
     poisoned: int = 0
+    """Reports sent that were never randomised; the server cannot tell."""
+
     seconds: float = 0.0
 
     @property
@@ -95,10 +86,8 @@ class Account:
     def upload(self, client: AnalystClient, survey: str, batch: bytes, reports: int) -> None:
         """Upload a batch of `reports` reports and enter the server's answer.
 
-        Raises
-        ------
-        TransportError
-            If the batch is refused as a whole, or no answer came; it is pending then.
+        Of a batch that is refused as a whole, or not answered, they are pending, and the error goes
+        on.
         """
         try:
             receipt = client.submit_bulk(survey, batch)
@@ -153,15 +142,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ServerCounts:
-    """A survey version's counters at one moment, as the server gives them.
-
-    Attributes
-    ----------
-    accepted, duplicate : int
-        Reports stored, and reports that were known already.
-    rejected : Counter of str
-        Refused reports by code.
-    """
+    """A survey version's counters at one moment, as the server gives them; refused ones by code."""
 
     accepted: int
     duplicate: int
@@ -169,13 +150,7 @@ class ServerCounts:
 
     @classmethod
     def now(cls, analyst: AnalystClient, published: Published) -> Self:
-        """Ask the server; this needs scope ``read``.
-
-        Raises
-        ------
-        TransportError
-            The answer has no counts, or none came.
-        """
+        """Ask the server; this needs scope ``read``."""
         answer = analyst.counts(published.name, published.version)
         rejected: Counter[str] = Counter()
         try:

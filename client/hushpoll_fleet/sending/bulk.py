@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from hushpoll_client import Published, TransportError
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_fleet.behaviour import POISONERS, Behaviour, other_digest
-from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.wire.reports import ID_SIZE
@@ -30,20 +30,14 @@ _AT_ONCE: Final = (Behaviour.HONEST, Behaviour.REPLAY, *POISONERS)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Reports of consecutive respondents.
-
-    Attributes
-    ----------
-    ids : uint8[n, 16]
-        Random ids.
-    records : uint8[n, L]
-        Records.
-    behaviours : sequence of Behaviour
-        Of each row.
-    """
+    """Reports of consecutive respondents."""
 
     ids: NDArray[np.uint8]
+    """uint8[n, 16], random."""
+
     records: NDArray[np.uint8]
+    """uint8[n, L]"""
+
     behaviours: Sequence[Behaviour]
 
     def __len__(self) -> int:
@@ -61,14 +55,9 @@ def block_size(published: Published) -> int:
 
 
 def blocks(fleet: Fleet) -> Iterator[Block]:
-    """Perturb all respondents, a block at a time.
+    """Perturb all respondents, a block at a time; needs the extra ``kernels``.
 
     The number of the fleet's first respondent is a multiple of `block_size`.
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``kernels``.
     """
     try:
         import numpy as np
@@ -103,32 +92,12 @@ def play_bulk(
     fleet: Fleet,
     account: Account,
     *,
-    progress: Callable[[int], None] = unwatched,
+    progress: Callable[[int], None] = no_progress,
 ) -> Account:
-    """Perturb and upload all respondents, and keep the account; arrivals have no meaning here.
+    """Perturb and upload all respondents, and return the account, right also if an upload fails.
 
-    Offline respondents come last.
-
-    Parameters
-    ----------
-    client : AnalystClient
-        With a token of scope ``submit``.
-    account : Account
-        Starts with the number of respondents; it is also right if an upload fails.
-    progress : callable
-        Called with the number of respondents just done.
-
-    Returns
-    -------
-    Account
-        The same object.
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``kernels``.
-    HushpollError
-        If a batch is refused as a whole or cannot be sent.
+    Arrivals have no meaning here; offline respondents come last. The client's token has scope
+    ``submit``. `progress` is called with the number of respondents just done.
     """
     from hushpoll_shared.wire.batch import pack_rows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hushpoll_client import InvalidParameter
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.bulk import block_size, play_bulk
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.wire import play
@@ -36,33 +36,13 @@ def play_on_cluster(
     *,
     concurrency: int,
     bulk: bool,
-    progress: Callable[[int], None] = unwatched,
+    progress: Callable[[int], None] = no_progress,
 ) -> Account:
-    """Spread a fleet over the workers of a Dask cluster, and keep one account.
+    """Spread a fleet over the workers of the Dask cluster at an address, and keep one account.
 
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as ``tcp://127.0.0.1:8786``.
-    server : (str, str or None)
-        The server's address, and the token, which is used in bulk only.
-    fleet : Fleet
-        The whole fleet.
-    account : Account
-        Starts with the number of respondents; a part that fails as a whole stays unsent in it.
-    concurrency : int
-        Respondents at a time of each task, in [1, 256].
-    bulk : bool
-        Whether batches are uploaded.
-    progress : callable
-        Called with the number of respondents just done.
-
-    Raises
-    ------
-    MissingExtra
-        Without the extra ``scale``.
-    InvalidParameter
-        If no scheduler answers, or it has no workers.
+    `server` is the collecting server's address, and the token, which is used in bulk only. Each
+    task plays `concurrency` respondents at a time, in [1, 256]; a part that fails as a whole stays
+    unsent. Refuses a scheduler that does not answer, or has no workers; needs the extra ``scale``.
     """
     try:
         from distributed import Client, as_completed

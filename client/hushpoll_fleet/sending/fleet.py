@@ -10,7 +10,7 @@ from typing import Any
 
 from hushpoll_client import Published, Report
 from hushpoll_client import randomize as randomize_answers
-from hushpoll_fleet.behaviour import POISONERS, Assignment, Behaviour, FleetPlan, poisoned
+from hushpoll_fleet.behaviour import POISONERS, Assignment, Behaviour, FleetPlan, poisoned_record
 from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_shared.wire.reports import new_report_id
 
@@ -20,10 +20,7 @@ Answers = Mapping[str, str | int | Collection[str] | None]
 class SeededBits:
     """Reproducible words for one respondent of a simulation. Not private.
 
-    Parameters
-    ----------
-    seed, respondent : int
-        The same two give the same words, whichever thread asks.
+    The same seed and respondent give the same words, whichever thread asks.
     """
 
     __slots__ = ("_random",)
@@ -56,32 +53,22 @@ class Fleet:
 
     Noise, behaviour and arrival of a respondent depend on the seed and on its number alone: a fleet
     that is played in parts, or by other processes, sends the same records.
-
-    Attributes
-    ----------
-    published : Published
-        The survey, as every respondent has pinned it.
-    respondents : SimulatedRespondents
-        The respondents.
-    plan : FleetPlan
-        When they arrive, how they behave, and what poisoners push.
-    assignments : sequence of Assignment
-        The part of each respondent; those of `plan` by default.
-    tokens : sequence of str or None
-        A single-use token for each, for a token survey.
-    noise_seed : int or None
-        With a seed the noise is repeatable, and protects nobody; None draws it anew.
-    first : int
-        Number of the first respondent, for a part of a larger fleet.
     """
 
     published: Published
     respondents: SimulatedRespondents
     plan: FleetPlan = field(default_factory=FleetPlan)
     assignments: Sequence[Assignment] = ()
+    """The part of each respondent; those of `plan` by default."""
+
     tokens: Sequence[str] | None = None
+    """A single-use token for each, for a token survey."""
+
     noise_seed: int | None = None
+    """With a seed the noise is repeatable, and protects nobody; None draws it anew."""
+
     first: int = 0
+    """Number of the first respondent, for a part of a larger fleet."""
 
     def __post_init__(self) -> None:
         if not self.assignments:
@@ -108,11 +95,7 @@ class Fleet:
     ) -> Report:
         """Return the report of one respondent.
 
-        Parameters
-        ----------
-        randomize : callable, optional
-            What perturbs its answers where no seed does;
-            :func:`hushpoll_client.randomize` by default.
+        `randomize` perturbs its answers where no seed does; `hushpoll_client.randomize` by default.
         """
         if member.assignment.behaviour in POISONERS:
             record = self.fake_record(member.number, member.assignment.behaviour, member.answers)
@@ -128,7 +111,7 @@ class Fleet:
         """Return the record of a poisoner, which the seed and its number repeat."""
         targets = self.plan.aims(self.published)
         rng = self.plan.stream("poison", number)
-        return poisoned(self.published, behaviour, answers, targets=targets, rng=rng)
+        return poisoned_record(self.published, behaviour, answers, targets=targets, rng=rng)
 
     def parts(self, number: int, *, block: int = 1) -> Iterator[Fleet]:
         """Cut the fleet into about `number` parts, of a multiple of `block` respondents but one."""

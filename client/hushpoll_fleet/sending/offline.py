@@ -9,7 +9,7 @@ from typing import Final
 from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_fleet.behaviour import Behaviour
-from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.bulk import block_size, blocks
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_shared.wire.reports import (
@@ -29,30 +29,12 @@ def write_reports(
     fleet: Fleet,
     *,
     bulk: bool = False,
-    progress: Callable[[int], None] = unwatched,
+    progress: Callable[[int], None] = no_progress,
 ) -> int:
-    """Write every respondent's report to a file, in the form of a bulk upload without its limit.
+    """Write every respondent's report to a new file, as a bulk upload without its limit.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it must not exist yet.
-    bulk : bool
-        Whether the kernels perturb, instead of each device.
-    progress : callable
-        Called with the number of respondents just done.
-
-    Returns
-    -------
-    int
-        Reports written.
-
-    Raises
-    ------
-    InvalidParameter
-        If the plan has a misbehaviour that only a server sees, or the file exists.
-    OSError
-        If it cannot be written.
+    With `bulk` the kernels perturb, instead of each device. Returns the number of reports; refuses
+    a plan with a misbehaviour that only a server sees, and a file that exists.
     """
     for behaviour in ON_THE_WAY & set(fleet.plan.shares):
         raise InvalidParameter(
@@ -85,16 +67,11 @@ def upload_reports(
     published: Published,
     path: Path,
     *,
-    progress: Callable[[int], None] = unwatched,
+    progress: Callable[[int], None] = no_progress,
 ) -> Account:
     """Upload a file that `write_reports` wrote; uploading it again changes nothing.
 
-    Raises
-    ------
-    InvalidParameter
-        If the file holds no reports, is for another survey version, or ends within a report.
-    HushpollError
-        If a batch is refused as a whole or cannot be sent.
+    Refuses a file that holds no reports, is for another survey version, or ends within a report.
     """
     row = ID_SIZE + published.layout.record_size
     with path.open("rb") as stream:

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 from hushpoll_client import ClientConfig, Report, ReportNotSent, SurveyClient
 from hushpoll_client.delivery.timing import Pacing
 from hushpoll_fleet.behaviour import POISONERS, Behaviour, other_digest
-from hushpoll_fleet.sending.account import Account, unwatched
+from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.fleet import Fleet, Member
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -27,12 +27,8 @@ _LONGEST_NAP = 0.05
 class Schedule(Generic[_T]):
     """The next tasks of a fleet in the order of time, which its threads share.
 
-    Parameters
-    ----------
-    planned : iterator of (float, item)
-        Due times in seconds from the start, ascending; each item is drawn when it is needed.
-    over : threading.Event
-        Once set, `take` returns None.
+    `planned` are due times in seconds from the start, ascending, with items that are drawn when
+    they are needed. Once `over` is set, `take` returns None.
     """
 
     def __init__(self, planned: Iterator[tuple[float, _T]], over: threading.Event) -> None:
@@ -97,10 +93,10 @@ _DEVICE: Final = ClientConfig()
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A respondent whose report is to be sent; `kept` is one that it randomised earlier."""
+    """A respondent whose report is to be sent; `report` is one that it randomised earlier."""
 
     member: Member
-    kept: Report | None = None
+    report: Report | None = None
 
 
 def play(
@@ -110,35 +106,13 @@ def play(
     *,
     concurrency: int = 8,
     config: ClientConfig = _DEVICE,
-    progress: Callable[[int], None] = unwatched,
+    progress: Callable[[int], None] = no_progress,
 ) -> Account:
-    """Let every respondent answer, and keep the account.
+    """Let every respondent answer, and return the account, right also if it is interrupted.
 
     A respondent who reaches the end of the client's patience without an answer ends the simulation:
-    the server is away, and the others would each wait as long. Their reports stay unsent.
-
-    Parameters
-    ----------
-    url : str
-        Address of the server.
-    account : Account
-        Starts with the number of respondents; it is also right if the simulation is interrupted.
-    concurrency : int
-        Respondents at a time, in [1, 256]; each of so many threads keeps one connection.
-    config : ClientConfig
-        Timeouts and retries of each respondent.
-    progress : callable
-        Called with the number of respondents just done.
-
-    Returns
-    -------
-    Account
-        The same object.
-
-    Raises
-    ------
-    InvalidParameter
-        If `concurrency` is outside its interval.
+    the server is away, and the others would each wait as long. Their reports stay unsent. Each of
+    `concurrency` threads, in [1, 256], keeps one connection.
     """
     if not 1 <= concurrency <= LARGEST_CONCURRENCY:
         raise InvalidParameter(
@@ -207,8 +181,8 @@ class _Sender:
         """Run one task; return whether its respondent is done."""
         fleet, member = self._fleet, task.member
         behaviour = member.assignment.behaviour
-        report = task.kept or fleet.report(member, client.randomize)
-        if behaviour is Behaviour.OFFLINE and task.kept is None:
+        report = task.report or fleet.report(member, client.randomize)
+        if behaviour is Behaviour.OFFLINE and task.report is None:
             self._schedule.put(fleet.plan.offline_seconds, _Task(member, report))
             return False
         if behaviour is Behaviour.WRONG_VERSION:

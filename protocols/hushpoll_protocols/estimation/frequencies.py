@@ -154,13 +154,8 @@ def _estimate_sets(
 def weighted(law: WeightLaw, raw: Estimate) -> Estimate:
     """Return the estimate by weights that sum to one.
 
-    Parameters
-    ----------
-    law : WeightLaw
-        The law of a protocol whose support varies, or of sets of values.
-    raw : Estimate
-        The estimate of all its categories, arrays of shape (..., k): of one survey, or of many of n
-        records. Its frequency is read alone.
+    The arrays of `raw` are f64[..., k]: of one survey, or of many of n records. Its frequency is
+    read alone.
     """
     frequency = law.frequencies(raw.frequency)
     return _with_limits(law, frequency, law.mean_excess(raw.frequency), raw)
@@ -240,29 +235,11 @@ def estimate_proportion(
     q: Fraction | float,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Estimate proportions of which only a randomised indicator was counted.
+    """Estimate proportions of which only a randomised indicator was counted, of any shape.
 
-    Parameters
-    ----------
-    count : int or int array
-        Indicators that were 1, in [0, n]; any shape.
-    n : int
-        Number of indicators, at least 1.
-    p, q : Fraction or float
-        Probability of a 1 where the property holds and where it does not; 0 <= q < p <= 1. Give
-        Fractions: p - q cancels in floating point at a small epsilon.
-    confidence : float
-        In the open interval (0, 1).
-
-    Returns
-    -------
-    Estimate
-        Arrays of the shape of `count`.
-
-    Raises
-    ------
-    InvalidParameter
-        An argument is outside its interval.
+    `count` of n indicators were 1; p and q are the chances of a 1 where the property holds and
+    where it does not, 0 <= q < p <= 1. Give Fractions: p - q cancels in floating point at a small
+    epsilon. Refuses counts outside [0, n], n below 1 and a confidence outside (0, 1).
     """
     counts = checked_counts(count, n)
     quantile = normal_quantile(confidence)
@@ -292,21 +269,8 @@ def debiased_mean(
 ) -> npt.NDArray[np.float64]:
     """Return (count/n - q)/(p - q), the mean of n debiased numbers, f64 of the shape of `count`.
 
-    Parameters
-    ----------
-    count : int or int array
-        Sum of n numbers, each in [0, most].
-    n : int
-        At least 1.
-    p, q : Fraction or float
-        Expected number where the property holds and where it does not, p > q.
-    most : int
-        1 for indicators.
-
-    Raises
-    ------
-    InvalidParameter
-        If a count is outside [0, most * n], or n is below 1.
+    `count` is the sum of n numbers in [0, most], expected to be p where the property holds and q <
+    p elsewhere; refuses counts outside [0, most * n], and n below 1.
     """
     checked_counts(0, n)
     counts = checked_counts(count, n * most)
@@ -331,14 +295,9 @@ def wilson_limits(
     n: npt.NDArray[np.float64] | float,
     z: npt.NDArray[np.float64] | float,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return Wilson's limits of the proportion hits/n (JASA 22, 1927).
+    """Return Wilson's limits (JASA 22, 1927) of hits/n, f64[...], at the quantile z >= 0.
 
-    Parameters
-    ----------
-    hits, n : f64[...]
-        Hits in [0, n], and trials, above 0; they may be estimates, so neither has to be whole.
-    z : f64[...]
-        Normal quantile of the limits, at least 0.
+    Hits in [0, n] and trials above 0 may be estimates, so neither has to be whole.
     """
     lower, above = _wilson(hits, n - hits, n, z)
     return lower, 1.0 - above
@@ -364,13 +323,7 @@ def _wilson(
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return z with P(|N(0,1)| <= z) = `confidence`.
-
-    Raises
-    ------
-    InvalidParameter
-        If `confidence` is outside the open interval (0, 1).
-    """
+    """Return z with P(|N(0,1)| <= z) = `confidence`; refuses one outside (0, 1)."""
     if not 0 < confidence < 1:
         raise InvalidParameter(
             f"confidence is {confidence!r}, outside the open interval (0, 1); give a coverage such "

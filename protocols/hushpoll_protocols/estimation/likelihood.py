@@ -41,16 +41,10 @@ Supports = npt.NDArray[np.uint8]
 
 
 class NotConverged(HushpollError):
-    """The iteration cap was reached first.
+    """The iteration cap was reached first, after `iterations` passes over the records.
 
-    Attributes
-    ----------
-    frequency : float64 array, shape (k,)
-        The best frequencies so far.
-    deficit : float
-        Bound on how far their log-likelihood is below the maximum, in nats.
-    iterations : int
-        Passes over the records.
+    `frequency`, f64[k], are the best frequencies so far, and `deficit` bounds how far their
+    log-likelihood is below the maximum, in nats.
     """
 
     def __init__(
@@ -72,33 +66,12 @@ def maximum_likelihood(
     tolerance: float = 1e-4,
     max_iterations: int = 2_000,
 ) -> npt.NDArray[np.float64]:
-    """Return the frequencies under which the records are likeliest.
+    """Return the frequencies f64[k] under which the records uint8[n, record_size] are likeliest.
 
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        The protocol that made the records.
-    records : uint8 array, shape (n, record_size)
-        Well-formed records, n at least 1.
-    tolerance : float
-        Accepted deficit of the whole log-likelihood in nats, positive. The default leaves the
-        result within sqrt(2e-4) = 0.014 standard errors of the maximum.
-    max_iterations : int
-        Cap on the number of passes over the records, at least 1.
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        In [0, 1], summing to 1 up to rounding.
-
-    Raises
-    ------
-    NotConverged
-        The cap was reached; the exception carries the frequencies found so far.
-    InvalidParameter
-        No record, a wrong shape, or a parameter outside its interval.
-    MalformedRecord
-        A record is malformed.
+    They are in [0, 1] and sum to 1 up to rounding. `tolerance` is the accepted deficit of the whole
+    log-likelihood in nats, positive; the default leaves the result within sqrt(2e-4) = 0.014
+    standard errors of the maximum. Raises `NotConverged` at the cap, `MalformedRecord`, and
+    `InvalidParameter` for no record, a wrong shape or a parameter outside its interval.
     """
     if not tolerance > 0:
         raise InvalidParameter(

@@ -30,15 +30,7 @@ from hushpoll_protocols.oracle import FrequencyOracle, IndicatorCovariances
 
 @dataclass(frozen=True, slots=True)
 class CountMoments:
-    """Central moments of S_A given the truth.
-
-    Attributes
-    ----------
-    at_match, elsewhere : Fraction
-        Variance where the truth is in the set, and where it is not.
-    third_at_match, third_elsewhere : Fraction
-        Third central moment.
-    """
+    """Central moments of S_A given the truth: variance and third, in the set and elsewhere."""
 
     at_match: Fraction
     elsewhere: Fraction
@@ -79,18 +71,11 @@ class _OfOracle:
 
 @dataclass(frozen=True)
 class Marginal(_OfOracle):
-    """The law of how many values of each set a record supports.
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        The oracle of the whole domain.
-    members : int
-        m, the values of each set: at least 2, fewer than the domain has, a divisor of its size.
-    """
+    """The law of how many values of each set a record supports."""
 
     oracle: FrequencyOracle
     members: int
+    """m, the values of each set: at least 2, fewer than the domain has, a divisor of its size."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.members < self.oracle.k or self.oracle.k % self.members:
@@ -167,17 +152,11 @@ class UnevenSets(_OfOracle):
     They divide the domain, as the answers to a question do whose follow-up is in its block, where
     combinations with an answer to a question that was not asked are left out. Of one set all is as
     if the others had its size: it depends on its values, and on the whole domain.
-
-    Parameters
-    ----------
-    oracle : FrequencyOracle
-        The oracle of the whole domain.
-    sizes : tuple of int
-        Values of each set, at least 1; two sets or more, which have all values together.
     """
 
     oracle: FrequencyOracle
     sizes: tuple[int, ...]
+    """Values of each set, at least 1; two sets or more, which have all values together."""
 
     def __post_init__(self) -> None:
         if len(self.sizes) < 2 or min(self.sizes) < 1 or sum(self.sizes) != self.oracle.k:

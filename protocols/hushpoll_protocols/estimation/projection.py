@@ -13,25 +13,10 @@ from hushpoll_protocols.errors import InvalidParameter
 
 
 def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the nearest point of the probability simplex in Euclidean distance.
+    """Return the nearest point, f64[k], of the probability simplex in Euclidean distance.
 
     Duchi, Shalev-Shwartz, Singer and Chandra (ICML 2008), figure 1: max(f_v - theta, 0) with the
-    one theta that makes the sum 1.
-
-    Parameters
-    ----------
-    frequency : float array, shape (k,)
-        Finite; k at least 1.
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        In [0, 1], summing to 1 up to rounding.
-
-    Raises
-    ------
-    InvalidParameter
-        Not one-dimensional, empty, or not finite.
+    one theta that makes the sum 1. Refuses what is not one-dimensional, empty, or not finite.
     """
     estimates = _checked(frequency)
     # Moving all by one constant moves theta with them, and keeps large common offsets from

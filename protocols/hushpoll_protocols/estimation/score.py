@@ -43,23 +43,10 @@ def score_limits(
 ) -> tuple[Array, Array]:
     """Return the lower and upper limit of a score interval, each of the shape of `value`.
 
-    Parameters
-    ----------
-    value : f64 array
-        Estimates, any real numbers.
-    n : int
-        Rows behind each, at least 1.
-    variance : (f64 array, f64 array, f64 array)
-        c0, c1 and c2 of the variance of one row.
-    z : float
-        Normal quantile, above 0.
-    scale : f64 array
-        Factor by which estimate - f is multiplied to have that variance; above 0.
-    third : callable, optional
-        From f, f64 array in [least, 1], to the third central moment of a row; without it the
-        skewness is not corrected for.
-    least : f64 array
-        Smallest f there can be, in [0, 1].
+    `value` are estimates over n rows each, `variance` is (c0, c1, c2) of one row, z > 0 the normal
+    quantile. `scale` > 0 multiplies estimate - f so that it has that variance; `third` maps f,
+    f64[...] in [least, 1], to the third central moment of a row (without it the skewness is not
+    corrected for); `least` is the smallest f there can be, in [0, 1].
     """
     c0, c1, c2 = variance
     rows = n * np.square(scale)
@@ -97,14 +84,9 @@ def score_limits(
 
 
 def corrected_quantile(z: float, skewness: Array) -> Array:
-    """Return z + g (z^2 - 1)/6, at least 0 and never falling as z grows.
+    """Return z + g (z^2 - 1)/6 for z > 0, at least 0 and never falling as z grows.
 
-    Parameters
-    ----------
-    z : float
-        Normal quantile, above 0.
-    skewness : f64 array
-        g; positive where the tail in question is the longer one.
+    `skewness` is g, positive where the tail in question is the longer one.
     """
     # As a function of z the expansion has its top at -3/g where g < 0, and is of no use beyond.
     top = np.where(skewness < 0, 3.0 / np.maximum(-skewness, 1e-300), np.inf)

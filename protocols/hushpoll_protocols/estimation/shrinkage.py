@@ -76,27 +76,11 @@ Floats = npt.NDArray[np.float64]
 
 
 def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | float) -> Floats:
-    """Return frequencies that are positive, sum to one, and shrink noise.
+    """Return frequencies f64[k] in (0, 1] that sum to one and shrink noise; they are not unbiased.
 
-    Parameters
-    ----------
-    count : int array, shape (k,)
-        Records that support each category, in [0, n]; k at least 1.
-    n : int
-        Number of records, at least 1.
-    p, q : Fraction or float
-        Probability that a record supports its own category, and another one; 0 <= q < p <= 1. Give
-        Fractions: p - q cancels in floating point at a small epsilon.
-
-    Returns
-    -------
-    float64 array, shape (k,)
-        In (0, 1], summing to 1 up to rounding. No unbiased estimates.
-
-    Raises
-    ------
-    InvalidParameter
-        An argument is outside its interval.
+    `count`, int[k], are the records that support each category, in [0, n]; p and q are the chances
+    that a record supports its own category, and another one, 0 <= q < p <= 1. Give Fractions: p - q
+    cancels in floating point at a small epsilon. Refuses arguments outside these intervals.
     """
     counts = checked_counts(count, n, field="count")
     if counts.ndim != 1 or not counts.size:
@@ -160,14 +144,8 @@ def _likelihood(seen: npt.NDArray[np.int64], n: int, chance: Floats) -> Floats:
 def _summing_to_one(posterior: Floats, grid: Floats, categories: npt.NDArray[np.int64]) -> Floats:
     """Return the means f64[counts] of posteriors tilted so that those of all categories sum to 1.
 
-    Parameters
-    ----------
-    posterior : f64[counts, points]
-        Weights of the grid's points given each count, up to a factor per count.
-    grid : f64[points]
-        Ascending.
-    categories : int64[counts]
-        How many categories have each count.
+    `posterior`, f64[counts, points], are weights of the ascending grid's points given each count,
+    up to a factor per count; `categories` is how many categories have each count.
     """
     with np.errstate(divide="ignore"):
         logarithm = np.log(posterior)

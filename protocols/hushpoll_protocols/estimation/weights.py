@@ -59,25 +59,20 @@ class WeightLaw:
     """The moments from which the weights of one protocol follow.
 
     All but `excess` are f64[k] for sets of different sizes, with the law of each set: the weight of
-    one is as if the others had its size.
-
-    Attributes
-    ----------
-    k : float
-        Domain size; 1 where the support does not vary, since nothing depends on it there. Of one
-        set, the size of the domain over its own.
-    at_match, elsewhere : float
-        M and E, the variance of D_v where v is the truth and where it is not.
-    excess : float
-        V, the variance of T; 0 where every support has the same size.
-    third_at_match, third_elsewhere : float
-        Third central moment of D_v where v is the truth and where it is not.
+    one is as if the others had its size. `at_match` and `elsewhere` are M and E, the variances of
+    D_v where v is the truth and where it is not, and the third central moments stand beside them.
     """
 
     k: Moment
+    """Domain size; 1 where the support does not vary, since nothing depends on it there. Of one
+    set, the size of the domain over its own.
+    """
+
     at_match: Moment
     elsewhere: Moment
     excess: float
+    """V, the variance of T; 0 where every support has the same size."""
+
     third_at_match: Moment
     third_elsewhere: Moment
 
@@ -117,13 +112,7 @@ class WeightLaw:
 
     @classmethod
     def of_indicator(cls, p: Fraction, q: Fraction) -> WeightLaw:
-        """Return the law of D alone, the estimator ``raw``.
-
-        Parameters
-        ----------
-        p, q : Fraction
-            Probability of the indicator where the category is the truth and where it is not.
-        """
+        """Return the law of D alone, the estimator ``raw``, for chances p and q of a 1."""
         at_match, elsewhere = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
         return cls(
             1,
@@ -167,24 +156,15 @@ class WeightLaw:
         return (self.at_match - self.elsewhere) / self.excess if self.varies else 0.0
 
     def frequencies(self, debiased: Array) -> Array:
-        """Return the estimates f64[..., k], which sum to 1 where the size of the support varies.
+        """Return the estimates f64[..., k] from means of D over the records.
 
-        Parameters
-        ----------
-        debiased : f64[..., k]
-            Means of D over the records.
+        They sum to 1 where the size of the support varies.
         """
         estimates: Array = debiased - self.excess_shares(debiased) * self.mean_excess(debiased)
         return estimates
 
     def excess_shares(self, debiased: Array) -> Array:
-        """Return c, f64[..., k], at the estimates; it sums to 1, or to 0 where T is 0.
-
-        Parameters
-        ----------
-        debiased : f64[..., k]
-            Means of D over the records, or their expectation.
-        """
+        """Return c, f64[..., k], at means of D; it sums to 1, or to 0 where T is 0."""
         if not self.varies:
             return np.zeros(debiased.shape)
         excess = self.mean_excess(debiased)
@@ -210,12 +190,8 @@ class WeightLaw:
     def spread(self, share: Array, size: int = 1) -> Spread:
         """Return the moments of the weight of a category, or of a set of them.
 
-        Parameters
-        ----------
-        share : f64 array
-            c of the category, or the sum of those of the set.
-        size : int
-            Categories in the set; more than 1 only where the size of the support varies.
+        `share` is c of the category, or the sum of those of the set; `size`, its categories, is
+        more than 1 only where the size of the support varies.
         """
         m, e, m3, e3 = self.at_match, self.elsewhere, self.third_at_match, self.third_elsewhere
         own, rest = 1.0 - share, share
@@ -249,15 +225,7 @@ class WeightLaw:
         )
 
     def third_moment(self, frequency: Array, size: int = 1) -> Array:
-        """Return the third central moment of a row's weight, f64[...].
-
-        Parameters
-        ----------
-        frequency : f64[...]
-            The share of the category, or of the set, in [0, 1].
-        size : int
-            See :meth:`variance_coefficients`.
-        """
+        """Return the third central moment of a row's weight at shares in [0, 1], f64[...]."""
         share = size * self.base + self.slope * frequency
         spread = self.spread(share, size)
         f, g = frequency, 1.0 - frequency
@@ -270,15 +238,7 @@ class WeightLaw:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Central moments of a weight given the truth; its mean is 1 in the set and 0 elsewhere.
-
-    Attributes
-    ----------
-    at_match, elsewhere : f64 array
-        Variance where the truth is in the set, and where it is not.
-    third_at_match, third_elsewhere : f64 array
-        Third central moment.
-    """
+    """Central moments of a weight given the truth; its mean is 1 in the set and 0 elsewhere."""
 
     at_match: Array
     elsewhere: Array

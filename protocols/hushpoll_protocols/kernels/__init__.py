@@ -274,15 +274,8 @@ def checked_records(
 def mark_malformed(form: RecordForm, records: Bytes, reasons: Bytes) -> None:
     """Set `reasons` (n), which starts at zero, to an index into ``MALFORMED_REASONS``.
 
-    Parameters
-    ----------
-    form : RecordForm
-        Form of the protocol's records.
-    records : uint8[n, record_size]
-        Need not be contiguous.
-    reasons : uint8[n]
-        Written in place; where a record is malformed in two ways, the reason that one record's
-        check gives.
+    The records, uint8[n, record_size], need not be contiguous. Where one is malformed in two ways,
+    it gets the reason that the check of one record gives.
     """
     if isinstance(form, CodeForm):
         reasons[_codes(records[:, form.seed_size :]) >= form.below] = RANGE

@@ -40,16 +40,8 @@ def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
 def run(jobs: Iterable[Callable[[], None]]) -> None:
     """Run jobs that release the GIL, on as many threads as numba is configured to use.
 
-    Parameters
-    ----------
-    jobs : iterable of callable
-        Taken in order, in the calling thread, and only a few ahead of the threads. A single job
-        runs in the calling thread.
-
-    Raises
-    ------
-    Exception
-        Whatever the first job (in order) that failed raised.
+    They are taken in order, in the calling thread, and only a few ahead of the threads; a single
+    one runs in the calling thread. What the first job (in order) that failed has raised is raised.
     """
     pending = iter(jobs)
     first = next(pending, None)

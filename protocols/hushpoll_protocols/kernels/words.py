@@ -21,12 +21,7 @@ def draw(rng: np.random.Generator, rows: int, width: int) -> npt.NDArray[np.uint
 class GeneratorBits:
     """The scalar side's source of words over a numpy Generator. Not private; for simulation.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Where words come from.
-    first : iterable of int
-        Words in [0, 2^64) that were drawn already; they are handed out first.
+    The words `first`, in [0, 2^64), were drawn already, and are handed out first.
     """
 
     __slots__ = ("_first", "_rng")

@@ -29,23 +29,9 @@ def lie_threshold(categories: int, epsilon: Decimal) -> int:
 
 
 def respond(value: int, word: int, others: int, lie: int) -> int:
-    """Apply randomized response over others + 1 categories with one word.
+    """Apply randomized response over others + 1 categories with one uniform 64-bit word U.
 
-    Parameters
-    ----------
-    value : int
-        The truth, in [0, others].
-    word : int
-        One uniform 64-bit word U.
-    others : int
-        Number of other categories.
-    lie : int
-        R: a word below others * R reports the (U div R)-th other category.
-
-    Returns
-    -------
-    int
-        In [0, others].
+    A word below others * lie reports the (U div lie)-th category but `value`, others the truth.
     """
     if word < others * lie:
         other = word // lie
@@ -55,17 +41,12 @@ def respond(value: int, word: int, others: int, lie: int) -> int:
 
 @dataclass(frozen=True)
 class GRR(FrequencyOracle):
-    """Generalized randomized response; see the module and :class:`FrequencyOracle`.
-
-    Attributes
-    ----------
-    R : int
-        Words out of 2^64 that report one given other value.
-    """
+    """Generalized randomized response; see the module and :class:`FrequencyOracle`."""
 
     name: ClassVar[str] = "GRR"
 
     R: int
+    """Words out of 2^64 that report one given other value."""
 
     @classmethod
     def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:

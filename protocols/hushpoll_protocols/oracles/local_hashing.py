@@ -53,16 +53,6 @@ def finalise(code: int) -> int:
 
     Without it consecutive codes would form arithmetic progressions under the hash, and sums over
     ranges of categories would have up to twice the variance.
-
-    Parameters
-    ----------
-    code : int
-        In [0, 2^32).
-
-    Returns
-    -------
-    int
-        In [0, 2^32).
     """
     code ^= code >> 16
     code = code * 0x85EBCA6B & _HALF
@@ -72,39 +62,19 @@ def finalise(code: int) -> int:
 
 
 def bucket(a: int, b: int, code: int, g: int) -> int:
-    """Return h(v) = (((a*m(v) + b) mod 2^64) >> 32) * g >> 32.
-
-    Parameters
-    ----------
-    a, b : int
-        The hash seed, uniform in [0, 2^64).
-    code : int
-        Value v, in [0, 65536).
-    g : int
-        Number of buckets, in [2, 65536].
-
-    Returns
-    -------
-    int
-        In [0, g).
-    """
+    """Return h(v) = (((a*m(v) + b) mod 2^64) >> 32) * g >> 32 of a code v < 65536, in [0, g)."""
     return ((a * finalise(code) + b & _WORD) >> 32) * g >> 32
 
 
 @dataclass(frozen=True)
 class LocalHashing(FrequencyOracle):
-    """GRR over g hashed buckets; a record is a, b (8 bytes each) and the bucket y (2 bytes).
-
-    Attributes
-    ----------
-    g : int
-        Number of buckets, in [2, 65536].
-    R : int
-        Words out of 2^64 that report one given other bucket.
-    """
+    """GRR over g hashed buckets; a record is a, b (8 bytes each) and the bucket y (2 bytes)."""
 
     g: int
+    """Number of buckets, in [2, 65536]."""
+
     R: int
+    """Words out of 2^64 that report one given other bucket."""
 
     @cached_property
     def p(self) -> Fraction:

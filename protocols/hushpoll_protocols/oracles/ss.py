@@ -29,21 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SS(FrequencyOracle):
-    """Subset selection; see the module and :class:`FrequencyOracle`.
-
-    Attributes
-    ----------
-    omega : int
-        Size of every reported subset, in [1, k-1].
-    P : int
-        Words out of 2^64 that keep the truth in the subset.
-    """
+    """Subset selection; see the module and :class:`FrequencyOracle`."""
 
     name: ClassVar[str] = "SS"
     parameter_names: ClassVar[tuple[str, ...]] = ("omega",)
 
     omega: int
+    """Size of every reported subset, in [1, k-1]."""
+
     P: int
+    """Words out of 2^64 that keep the truth in the subset."""
 
     @classmethod
     def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:

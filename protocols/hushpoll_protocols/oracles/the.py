@@ -25,18 +25,13 @@ _SPELLING = re.compile(r"0\.[0-9]{1,4}")
 
 @dataclass(frozen=True)
 class THE(UnaryEncoding):
-    """P = floor(Q(1 - e^(eps(theta-1)/2)/2)), R = ceil(Q e^(-eps theta/2)/2), Q = 2^64.
-
-    Attributes
-    ----------
-    theta : Decimal
-        Cut on the noisy histogram, in the open interval (0.5, 1), at most 4 places.
-    """
+    """P = floor(Q(1 - e^(eps(theta-1)/2)/2)), R = ceil(Q e^(-eps theta/2)/2), Q = 2^64."""
 
     name: ClassVar[str] = "THE"
     parameter_names: ClassVar[tuple[str, ...]] = ("theta",)
 
     theta: Decimal
+    """Cut on the noisy histogram, in the open interval (0.5, 1), at most 4 places."""
 
     @classmethod
     def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
@@ -72,18 +67,8 @@ def _parse_theta(value: object) -> Decimal:
 def threshold_variance(epsilon: Decimal, theta: Decimal) -> Decimal:
     """Variance of THE's estimator for a rare value, times n (Wang et al. 2017, equation 5).
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        In [1e-6, 64].
-    theta : Decimal
-        In (0.5, 1).
-
-    Returns
-    -------
-    Decimal
-        (2e^(eps theta/2) - 1)/(1 + e^(eps(theta - 1/2)) - 2e^(eps theta/2))^2. The denominator of
-        that expression cancels to about epsilon/2, which 80 digits survive.
+    (2e^(eps theta/2) - 1)/(1 + e^(eps(theta - 1/2)) - 2e^(eps theta/2))^2, theta in (0.5, 1). Its
+    denominator cancels to about epsilon/2, which 80 digits survive.
     """
     with localcontext(EXACT):
         half = (epsilon * theta / 2).exp()
@@ -95,16 +80,7 @@ def threshold_variance(epsilon: Decimal, theta: Decimal) -> Decimal:
 def optimal_threshold(epsilon: Decimal) -> Decimal:
     """Return the theta of four places in (0.5, 1) that minimises :func:`threshold_variance`.
 
-    Parameters
-    ----------
-    epsilon : Decimal
-        In [1e-6, 64].
-
-    Returns
-    -------
-    Decimal
-        The best point of the grid 0.5001, 0.5002, ..., 0.9999. The variance has a single minimum
-        there, so the search halves the grid.
+    The variance has a single minimum there, so the search halves the grid.
     """
     low, high = _GRID // 2 + 1, _GRID - 1
     while low < high:

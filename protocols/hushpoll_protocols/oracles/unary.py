@@ -27,18 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnaryEncoding(FrequencyOracle):
-    """A bit per value, perturbed independently.
-
-    Attributes
-    ----------
-    P : int
-        Words out of 2^64 that set the bit of the true value.
-    R : int
-        Words out of 2^64 that set the bit of any other value.
-    """
+    """A bit per value, perturbed independently."""
 
     P: int
+    """Words out of 2^64 that set the bit of the true value."""
+
     R: int
+    """Words out of 2^64 that set the bit of any other value."""
 
     @cached_property
     def p(self) -> Fraction:

@@ -43,13 +43,13 @@ def honest(published, n, rng):
 
 def faked(published, behaviour, n, seed=0):
     """Records of the fleet's own poisoners."""
-    from hushpoll_fleet.behaviour import Behaviour, poisoned
+    from hushpoll_fleet.behaviour import Behaviour, poisoned_record
 
     rng = random.Random(seed)
     return np.array(
         [
             list(
-                poisoned(
+                poisoned_record(
                     published,
                     Behaviour(behaviour),
                     {"answer": "3", "area": "1"},

@@ -21,7 +21,7 @@ from hushpoll_client import (
     randomize,
 )
 from hushpoll_client.device.device import DeviceFile, device_file
-from hushpoll_client.device.outbox import Claimed
+from hushpoll_client.device.outbox import Claim
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.base64url import b64encode
 
@@ -375,7 +375,7 @@ def test_two_senders_never_send_the_same_report(make, server, steps, published, 
     client, other = make(published), make(published)
     client.randomize(answers)
     claimed = FILES[client].outbox.claim()
-    assert isinstance(claimed, Claimed)
+    assert isinstance(claimed, Claim)
     assert 0 < FILES[other].outbox.claim() <= 0.05
     assert claimed.report not in repr(claimed)
     assert other.flush(0.2) is False

@@ -18,7 +18,7 @@ from hushpoll_fleet.behaviour import (
     arrival_times,
     assign,
     parse_shares,
-    poisoned,
+    poisoned_record,
     targets_of,
 )
 from hushpoll_fleet.sending.wire import Schedule
@@ -109,7 +109,7 @@ def test_a_poisoner_answers_in_clear_as_it_is(manifest):
     published = manifest.resolve()
     answers = {one.name: one.domain[0] for one in published.attributes}
     targets = targets_of(published, ("gender=Male",))
-    record = poisoned(
+    record = poisoned_record(
         published,
         Behaviour.POISON_MAXIMAL,
         answers,

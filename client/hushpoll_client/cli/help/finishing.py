@@ -25,14 +25,9 @@ _WORDS: Final = re.compile(r"(?:-\S+ (?!-))?(?:'[^']*'|[^\s'])+")
 
 
 def finish(name: str, command: click.Command) -> None:
-    """Complete the help of a command, or of each command of a group.
+    """Complete the help of a command, or of each command of a group, in place.
 
-    Parameters
-    ----------
-    name : str
-        The whole name of the command, such as ``survey publish``.
-    command : click.Command
-        Changed in place; a second time nothing is added.
+    The name is the whole one, such as ``survey publish``. A second time nothing is added.
     """
     require_plain_numbers(command)
     _name_numbers(command)
