@@ -371,7 +371,7 @@ def _spread(translation: Translation, matrices: Sequence[Matrix]) -> Translation
     )
 
 
-def gathered(
+def with_matrices(
     document: Members, matrices: Sequence[Matrix], together: Sequence[Together]
 ) -> Members:
     """Return a draft's JSON, with every item an attribute, with each matrix as one entry again."""

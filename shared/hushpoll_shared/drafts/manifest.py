@@ -35,7 +35,7 @@ from hushpoll_shared.survey.randomization.drawn_selects import (
     check_uses,
     units_of,
 )
-from hushpoll_shared.survey.randomization.draws import Draw, expanded, marked
+from hushpoll_shared.survey.randomization.draws import Draw, draw_of_shorthand, with_draws
 from hushpoll_shared.survey.randomization.draws import units_of as draw_units_of
 from hushpoll_shared.survey.terms import (
     TEXTS,
@@ -184,9 +184,9 @@ class Manifest(Terms):
             document["pairs"] = [list(pair) for pair in self.pairs]
         if not self.matrices:
             return document
-        from hushpoll_shared.drafts.attributes import gathered
+        from hushpoll_shared.drafts.attributes import with_matrices
 
-        return gathered(document, self.matrices, self.together)
+        return with_matrices(document, self.matrices, self.together)
 
     @property
     def questions(self) -> tuple[SelectAll, ...]:
@@ -402,7 +402,7 @@ class Manifest(Terms):
             **_values(self, Terms),
             "split": split,
             "together": together,
-            "attributes": marked(resolved, self.draws) if self.draws else resolved,
+            "attributes": with_draws(resolved, self.draws) if self.draws else resolved,
         }
         return Published(**terms)
 
@@ -450,7 +450,7 @@ def _draws(
             field=field,
         )
     check_together(together, attributes)
-    return expanded(answer, always, attributes, domain_sizes(attributes, together))
+    return draw_of_shorthand(answer, always, attributes, domain_sizes(attributes, together))
 
 
 def _values(holder: Attribute | Terms, kind: type[Attribute] | type[Terms]) -> dict[str, Any]:

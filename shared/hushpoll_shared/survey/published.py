@@ -58,7 +58,7 @@ from hushpoll_shared.survey.randomization.budget import (
 from hushpoll_shared.survey.randomization.drawn_selects import (
     check_selects,
 )
-from hushpoll_shared.survey.randomization.draws import Draw, check_claims, marked
+from hushpoll_shared.survey.randomization.draws import Draw, check_claims, with_draws
 from hushpoll_shared.survey.terms import INVITED, MOST_ATTRIBUTES, OPTIONAL, Terms, read_terms
 
 FORMAT: Final = 1
@@ -219,7 +219,7 @@ class Published(Terms):
         }
         resolved = with_oracles(declared, terms["together"], oracles)
         if terms["draws"]:
-            resolved = marked(resolved, terms["draws"])
+            resolved = with_draws(resolved, terms["draws"])
         key = document.get("invitation_key")
         if key is None and terms.get("submission") == INVITED:
             raise InvalidParameter(

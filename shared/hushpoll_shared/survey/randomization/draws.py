@@ -103,7 +103,7 @@ def _check_answer(value: object, blocks: int, path: str) -> None:
         )
 
 
-def expanded(
+def draw_of_shorthand(
     answer: object, always: object, attributes: Sequence[Attribute], sizes: Mapping[str, int]
 ) -> tuple[Draw, ...]:
     """Return the draw that the shorthand of a draft stands for: all blocks but `always`.
@@ -292,7 +292,7 @@ def check_claims(
             )
 
 
-def marked(
+def with_draws(
     attributes: Sequence[PublishedAttribute], draws: Sequence[Draw]
 ) -> tuple[PublishedAttribute, ...]:
     """Return the attributes with the draw that the block of each is in."""
