@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushpoll_analysis.metrics import GroupCounts, intervals
+from hushpoll_analysis import metrics as intervals
+from hushpoll_analysis.metrics import GroupCounts
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import METRICS, RATES
 
