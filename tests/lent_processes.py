@@ -19,7 +19,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -29,6 +29,7 @@ from hushpoll_server.jobs import apart
 
 ORDER_BYTES = 2**20
 LOOK_SECONDS = 0.02
+STARTED, KILL = b"started", b"kill"
 LOADED = (
     "hushpoll_analysis.regression.model",
     "hushpoll_training.audits.records_accuracy",
@@ -55,11 +56,10 @@ class LentDrawing(Drawing):
 class JobProcess:
     """One job's process, with as much of ``subprocess.Popen`` as the worker uses."""
 
-    def __init__(self, started: socket.socket, stdin: IO[bytes], pid: int) -> None:
+    def __init__(self, started: socket.socket, stdin: IO[bytes]) -> None:
         self.stdin = stdin
         self.returncode: int | None = None
         self._started = started
-        self._pid = pid
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the code of its end, negative for a signal's."""
@@ -75,9 +75,14 @@ class JobProcess:
         return self.returncode
 
     def kill(self) -> None:
-        """End it by SIGKILL, unless it has ended."""
+        """Have it ended by SIGKILL, unless it has ended.
+
+        The process that forked it knows whether its number is still its own: a number that was
+        given anew may be anybody's, such as a worker's of another test.
+        """
         if self.returncode is None:
-            os.kill(self._pid, signal.SIGKILL)
+            with suppress(ConnectionError):  # it has ended, and its code is to be read
+                self._started.sendall(KILL)
 
 
 class JobProcesses:
@@ -96,7 +101,7 @@ class JobProcesses:
         (steps,) = pass_fds
         orders = self._running()
         reading, writing = os.pipe()
-        ours, theirs = socket.socketpair()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         order = {"steps": steps, "folder": str(Path.cwd()), "environment": dict(os.environ)}
         told = json.dumps(order).encode()
         assert len(told) < ORDER_BYTES
@@ -104,7 +109,8 @@ class JobProcesses:
             descriptors = [reading, stdout.fileno(), 2, theirs.fileno(), steps]
             socket.send_fds(orders, [told], descriptors)
         os.close(reading)
-        return JobProcess(ours, os.fdopen(writing, "wb"), int(ours.recv(64)))
+        assert ours.recv(64) == STARTED, "the process that jobs are forked from has died"
+        return JobProcess(ours, os.fdopen(writing, "wb"))
 
     @contextmanager
     def lent(self) -> Iterator[None]:
@@ -139,7 +145,7 @@ class JobProcesses:
 
 
 def fork_jobs(orders: socket.socket) -> None:
-    """Fork for each order, and tell each asker the process's number, then the code of its end."""
+    """Fork for each order, and tell each asker that it is done, then the code of its end."""
     load()
     running: dict[int, socket.socket] = {}
     while True:
@@ -157,11 +163,14 @@ def fork_jobs(orders: socket.socket) -> None:
             asker = socket.socket(fileno=descriptors[3])
             for descriptor in (*descriptors[:3], descriptors[4]):
                 os.close(descriptor)
-            asker.sendall(str(pid).encode())
+            asker.sendall(STARTED)
             running[pid] = asker
         for pid in [*running]:
             ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
+            if not ended:
+                if select.select([running[pid]], [], [], 0)[0] and running[pid].recv(64) == KILL:
+                    os.kill(pid, signal.SIGKILL)
+            else:
                 with running.pop(pid) as asker:
                     tell(asker, os.waitstatus_to_exitcode(status))
     for pid in running:

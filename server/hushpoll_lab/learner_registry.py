@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hushpoll_lab.learners.dpsgd import DPSGD
-from hushpoll_lab.learners.dpsgd_f import GroupClippingSgd
+from hushpoll_lab.learners.dpsgd import DPSGD, GroupClippingSgd
 from hushpoll_lab.learners.fairdp import FairDP
 from hushpoll_lab.learners.fermi import Fermi
 from hushpoll_lab.learners.functional import FairFM, FunctionalMechanism

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle, create
 from hushpoll_protocols.kernels import indicators, perturb
-from hushpoll_training.audits.records_accuracy import Judged
+from hushpoll_training.audits.records_accuracy import JudgedPredictions
 from hushpoll_training.data.target import Target
 from hushpoll_training.learners.evidence import SKIPPED, GroupEvidence, Reports
 from hushpoll_training.learners.grouping import crossed
@@ -145,12 +145,12 @@ def _skipped(setting: Skipped, rng: np.random.Generator) -> Draw:
     )
     seen = np.where(reported == setting.answers, SKIPPED, (reported == 0).astype(np.int64))
     scores = predicted.astype(np.float64)
-    judged = Judged(target, predicted == 1, *target.answered_weights(reported))
+    judged = JudgedPredictions(target, predicted == 1, *target.answered_weights(reported))
     accuracy = judged.accuracy(0.95)
     gap = disparities(evidence, seen, [{0: scores}, {1: scores}], RULE)[0]
     kept = seen != SKIPPED
     alone = replace(evidence.take(kept), skippable=False)
-    answers = Judged(
+    answers = JudgedPredictions(
         replace(target, missing_code=None),
         judged.predicted[kept],
         *replace(target, missing_code=None).answered_weights(reported[kept]),

@@ -26,8 +26,8 @@ class Draws:
     """What one training draws; needs the extra ``dpsgd``.
 
     A seed is for simulations alone: noise that can be drawn again protects nobody. With None,
-    batches and noise come from a generator that the operating system seeds. Noise is a floating-
-    point number; the attacks of Mironov (2012) on its low bits are not defended against.
+    batches and noise come from a generator that the operating system seeds. Noise is a
+    floating-point number; the attacks of Mironov (2012) on its low bits are not defended against.
     """
 
     def __init__(self, seed: int | None) -> None:

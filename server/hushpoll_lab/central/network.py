@@ -28,6 +28,19 @@ class Network:
     biases: tuple[Weights | None, ...]
     """By layer, f32[outputs]; None where a layer has none."""
 
+    @classmethod
+    def linear(cls, weights: Vector) -> Network:
+        """Return the network of one layer with these weights; the last one is the intercept."""
+        narrow = weights.astype(np.float32)
+        return cls((narrow[None, :-1],), (narrow[-1:],))
+
+    @property
+    def linear_weights(self) -> Vector:
+        """The weights of a network of one layer, and last its intercept: f64[m + 1]."""
+        (matrix,), (bias,) = self.weights, self.biases
+        intercept = np.zeros(1) if bias is None else bias
+        return np.concatenate([matrix[0], intercept]).astype(np.float64)
+
     def hidden(self, rows: Matrix) -> npt.NDArray[np.float64]:
         """Return what the last layer is given, f64[n, width]; the rows, without a hidden layer."""
         values: Matrix = rows

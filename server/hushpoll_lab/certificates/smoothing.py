@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from hushpoll_lab.central.logistic import Matrix, Vector
-from hushpoll_lab.central.network import Network
 
 
 def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
@@ -34,10 +33,3 @@ def worst_case(weights: Vector, deviation: float) -> float:
     The shares are means over the noise, or over the coins of a smoothed learner.
     """
     return math.erf(float(np.linalg.norm(weights)) / (deviation * math.sqrt(2)))
-
-
-def linear_weights(network: Network) -> Vector:
-    """Return the weights of a network of one layer, and last its intercept."""
-    (matrix,), (bias,) = network.weights, network.biases
-    intercept = np.zeros(1) if bias is None else bias
-    return np.concatenate([matrix[0], intercept]).astype(np.float64)

@@ -11,7 +11,14 @@ from typing import Any
 import click
 from rich.table import Table
 
-from hushpoll_lab.cli.experiment_table import REFERENCE, table_command, trust_command
+from hushpoll_lab.cli.experiment_table import (
+    REFERENCE,
+    description_of,
+    drawing_figures,
+    table_command,
+    trust_command,
+    write_files,
+)
 from hushpoll_lab.experiments import shipped
 from hushpoll_lab.experiments.cluster_grid import run_on_cluster
 from hushpoll_lab.experiments.configuration import ENGINES, Experiment
@@ -42,7 +49,7 @@ from hushpoll_lab.experiments.results.summaries import (
 )
 from hushpoll_lab.experiments.roles import OF_MANIFEST
 from hushpoll_protocols import PROTOCOLS
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.model_options import params_option
 from hushpoll_shared.cli.named_values import named_values
 from hushpoll_shared.cli.out_file import save_table, table_out_option
@@ -60,7 +67,6 @@ from hushpoll_training.cli.options import LearnerName
 from hushpoll_training.encodings.registry import ENCODINGS
 from hushpoll_training.learner_registry import DEFAULT, LEARNERS
 from hushpoll_training.runs.cell import TEST_SIZE
-from hushpoll_training.runs.whole_file import write_file
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE_OR_FOLDER = click.Path(path_type=Path)
@@ -255,32 +261,20 @@ def plot(results: Path, out: Path, beside: Path | None, beside_name: str, as_jso
     RESULTS is the --out of a run, or its results.csv or results.parquet. Bands are 95 % intervals
     of the mean over seeds.
     """
-    try:
+    with drawing_figures():
         from hushpoll_lab.experiments.results.figures import PANELS, draw
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("hushpoll_"):
-            raise
-        raise MissingExtra("lab", "drawing figures") from error
     from hushpoll_lab.experiments.results.html_report import html_report
 
     curves = Curves.of(read_results(results))
     others = None if beside is None else Curves.of(read_results(beside))
-    folder = results if results.is_dir() else results.parent
-    description = read_description(folder) if (folder / DESCRIPTION).is_file() else None
+    description = description_of(results)
     drawings = {family: draw(curves, family, beside=others, name=beside_name) for family in PANELS}
     files: dict[str, bytes] = {}
     for family, drawing in drawings.items():
         files |= {f"{family}.svg": drawing.svg, f"{family}.png": drawing.png}
     report = html_report(curves, drawings, description, beside=others, beside_name=beside_name)
     files["report.html"] = report.encode()
-    out.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_file(out / name, content)
-    emit(
-        {"files": [str(out / name) for name in files]},
-        f"{', '.join(files)} are in {out}.",
-        as_json=as_json,
-    )
+    write_files(out, files, as_json=as_json)
 
 
 @experiment.command("compare")

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def table_command(
     shown with their standard errors over the trials. Several RESULTS are of different methods on
     the same data.
     """
-    descriptions = [_description(one) for one in results]
+    descriptions = [description_of(one) for one in results]
     text = "" if notes is None else read_text(notes, field="notes")
     page: JsonMembers = {"description": descriptions[0], "made_by": made_by, "notes": text}
     if all(kind_of(one) is Trial for one in results):
@@ -99,7 +101,8 @@ def table_command(
     emit({"files": [str(path) for path in files]}, f"Written: {names}.", as_json=as_json)
 
 
-def _description(results: Path) -> JsonMembers | None:
+def description_of(results: Path) -> JsonMembers | None:
+    """Return what the folder of results, or of their file, says about its experiment, if at all."""
     folder = results if results.is_dir() else results.parent
     return read_description(folder) if (folder / DESCRIPTION).is_file() else None
 
@@ -156,12 +159,8 @@ def trust_command(results: tuple[Path, ...], out: Path, as_json: bool) -> None:
     RESULTS are of different methods on the same data; the first one names the files. The figure is
     SVG, the page Markdown. Intervals are 95 % intervals of the mean over seeds.
     """
-    try:
+    with drawing_figures():
         from hushpoll_lab.experiments.results.trust import draw_plane, page, placed_methods
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("hushpoll_"):
-            raise
-        raise MissingExtra("lab", "drawing figures") from error
 
     descriptions = [_methods_description(folder) for folder in results]
     refuse_other_data(results, descriptions)
@@ -176,11 +175,27 @@ def trust_command(results: tuple[Path, ...], out: Path, as_json: bool) -> None:
         f"{name}.svg": draw_plane(placed, name),
         f"{name}.md": page(placed, name).encode(),
     }
+    write_files(out, files, as_json=as_json)
+
+
+@contextmanager
+def drawing_figures() -> Iterator[None]:
+    """Import what draws figures; the laboratory's extra packages may be missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("hushpoll_"):
+            raise
+        raise MissingExtra("lab", "drawing figures") from error
+
+
+def write_files(out: Path, files: Mapping[str, bytes], *, as_json: bool) -> None:
+    """Write files into a folder, and say so."""
     out.mkdir(parents=True, exist_ok=True)
-    for file, content in files.items():
-        write_file(out / file, content)
+    for name, content in files.items():
+        write_file(out / name, content)
     emit(
-        {"files": [str(out / file) for file in files]},
+        {"files": [str(out / name) for name in files]},
         f"{', '.join(files)} are in {out}.",
         as_json=as_json,
     )

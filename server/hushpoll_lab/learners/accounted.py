@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from hushpoll_lab.central.accounting import (
     ACCOUNTANTS,
@@ -13,8 +13,8 @@ from hushpoll_lab.central.accounting import (
     accounted_claim,
     noise_for,
 )
+from hushpoll_lab.learners.network_learner import NetworkLearner
 from hushpoll_training.learners.claim import PrivacyClaim
-from hushpoll_training.learners.learner import Learner
 from hushpoll_training.learners.parameters import Choice
 
 ACCOUNTANT: Final = Choice(tuple(ACCOUNTANTS), "prv")
@@ -22,11 +22,11 @@ ACCOUNTANT: Final = Choice(tuple(ACCOUNTANTS), "prv")
 
 
 @dataclass(frozen=True)
-class AccountedLearner(Learner):
-    """A learner with the least noise that `accountant` allows for its epsilon and delta."""
+class AccountedLearner(NetworkLearner):
+    """A learner with the least noise that `accountant` allows for its epsilon and delta.
 
-    noiseless: bool = False
-    """Whether the noise is left out, for the NonDP baseline; gradients are clipped all the same."""
+    Without noise, gradients are clipped all the same.
+    """
 
     neighbours: ClassVar[str] = NEIGHBOURS
     """Which data sets count as neighbours."""
@@ -49,16 +49,10 @@ class AccountedLearner(Learner):
             note=self.composition,
         )
 
-    def without_privacy(self) -> Self:
-        """Return the same learner without noise."""
-        return replace(self, noiseless=True)
-
     def noise(self, schedules: Sequence[Schedule], epsilon: float | None = None) -> float:
         """Return the noise multiplier of these steps for an epsilon, the learner's by default.
 
-        0 without.
-
-        Refuses a need of more than 10,000 clipping norms.
+        It is 0 without noise; refuses a need of more than 10,000 clipping norms.
         """
         if self.noiseless:
             return 0.0

@@ -1,25 +1,21 @@
-"""Networks that are private by DP-SGD (extra ``dpsgd``)."""
+"""Networks that are private by DP-SGD, with a clipping norm for all or for each group.
+
+They need the extra ``dpsgd``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import ClassVar
 
 from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
+from hushpoll_lab.central.dpsgd_f import train_dpsgd_f
 from hushpoll_lab.central.network import Network
 from hushpoll_lab.learners.accounted import ACCOUNTANT, AccountedLearner
-from hushpoll_lab.learners.output_perturbation import (
-    WEIGHTS,
-    read_network,
-    refuse_no_rows,
-    refuse_row_weights,
-)
-from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.learners.learner import FitOptions, Fitted, Span
+from hushpoll_lab.learners.groups import categories_of
+from hushpoll_training.learners.design import Design
+from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Parameter, Range
 
 
@@ -46,7 +42,6 @@ class DPSGD(AccountedLearner):
         "clip": Range(float, 1e-6, 1e6, 1.5),
     }
     space: ClassVar[Mapping[str, Span]] = {"learning_rate": Span(0.001, 1.0, None)}
-    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
 
     def plan(self, rows: int) -> SgdPlan:
         """Return the steps for this many rows, with the noise that the claim needs."""
@@ -60,38 +55,42 @@ class DPSGD(AccountedLearner):
         )
         return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
-    def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
-        """Train; refuses no rows, and weights of rows."""
-        refuse_no_rows(design)
-        refuse_row_weights(design, self)
-        network = train_dpsgd(
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Return the weights after the last step."""
+        return train_dpsgd(
             design.table, design.label, self.plan(design.label.size),
             seed=options.seed, noise_seed=options.noise_seed,
         )  # fmt: skip
-        if options.on_progress is not None:
-            options.on_progress(1, 1)
-        return PrivateNetwork(self, network)
-
-    def load(
-        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
-    ) -> PrivateNetwork:
-        """Read the weights; this needs no extra."""
-        del trial  # numpy reads an altered file without harm
-        return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
 
 
 @dataclass(frozen=True)
-class PrivateNetwork(Fitted):
-    """A network and the learner that trained it."""
+class GroupClippingSgd(DPSGD):
+    """A network trained by DPSGD-F (Xu, Du and Wu, 2021), in all else like the learner ``dpsgd``.
 
-    learner: Any
-    network: Network
+    The groups are the categories of the protected attribute, and only the training needs them; its
+    columns are features like any other. `clip` is the base norm, and `count_ratio` how much more
+    noise the groups' counts get than the gradients, each relative to its sensitivity.
+    """
 
-    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the chance of a positive label per row, f64[n] in [0, 1]."""
-        del threads
-        return self.network.scores(table)
+    name: ClassVar[str] = "dpsgd-f"
+    label: ClassVar[str] = "DPSGD-F"
+    needs_groups: ClassVar[bool] = True
+    description: ClassVar[str] = (
+        "A network trained by differentially private gradient descent, with a clipping norm for "
+        "each group"
+    )
+    bounds: ClassVar[Mapping[str, Parameter]] = {
+        **DPSGD.bounds,
+        "count_ratio": Range(float, 0.1, 1e3, 10.0),
+    }
+    composition: ClassVar[str] = ", for the groups' counts and the gradients of each batch together"
 
-    def save(self) -> dict[str, bytes]:
-        """Return the weights as an NPZ file."""
-        return {WEIGHTS: self.network.save()}
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Return the weights after the last step; refuses what :func:`categories_of` refuses."""
+        group, columns = categories_of(design, self)
+        return train_dpsgd_f(
+            design.table, design.label, group, self.plan(design.label.size),
+            groups=columns.stop - columns.start,
+            count_ratio=float(self.parameters["count_ratio"]),
+            seed=options.seed, noise_seed=options.noise_seed,
+        )  # fmt: skip

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import ClassVar, Final
 
 from hushpoll_lab.central.fairdp import FairDPPlan, LastStep, train_fairdp
+from hushpoll_lab.central.network import Network
 from hushpoll_lab.certificates.fairdp import (
     empirical,
     parity_error,
@@ -15,7 +16,6 @@ from hushpoll_lab.certificates.fairdp import (
     worst_case,
 )
 from hushpoll_lab.learners.accounted import ACCOUNTANT, AccountedLearner
-from hushpoll_lab.learners.dpsgd import PrivateNetwork
 from hushpoll_lab.learners.groups import (
     Groups,
     combinations_of,
@@ -23,11 +23,7 @@ from hushpoll_lab.learners.groups import (
     without_columns,
     without_weights,
 )
-from hushpoll_lab.learners.output_perturbation import (
-    WEIGHTS,
-    read_network,
-    refuse_row_weights,
-)
+from hushpoll_lab.learners.network_learner import PrivateNetwork
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Names, Parameter, Range, split_names
@@ -75,7 +71,7 @@ class FairDP(AccountedLearner):
     }
     space: ClassVar[Mapping[str, Span]] = {"last_layer_norm": Span(0.1, 1.0, None)}
     progress_unit: ClassVar[str] = "steps"
-    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
+    public_rows: ClassVar[bool] = False
     neighbours: ClassVar[str] = "add or remove one row, whose group stays as it is"
     composition: ClassVar[str] = ", in parallel over the groups"
 
@@ -98,7 +94,15 @@ class FairDP(AccountedLearner):
 
     def fit(self, design: Design, options: FitOptions) -> FairDPNetwork:
         """Train; refuses weights of rows, and what :func:`combinations_of` refuses."""
-        refuse_row_weights(design, self)
+        self.refuse(design)
+        network, last_step = self._train(design, options)
+        return FairDPNetwork(self, network, last_step)
+
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Return the weights after the last step; refuses what :func:`combinations_of` refuses."""
+        return self._train(design, options)[0]
+
+    def _train(self, design: Design, options: FitOptions) -> tuple[Network, LastStep]:
         groups = self.groups(design)
         result = train_fairdp(
             without_columns(design.table, groups.columns), design.label, groups.member, self.plan(),
@@ -107,18 +111,11 @@ class FairDP(AccountedLearner):
         )  # fmt: skip
         network = result.networks[0]
         # The columns of protected attributes had zeros; their first weights would still count.
-        return FairDPNetwork(self, without_weights(network, groups.columns), result.last_step)
+        return without_weights(network, groups.columns), result.last_step
 
     def groups(self, design: Design) -> Groups:
         """Return the groups of some rows: :func:`combinations_of` all protected attributes."""
         return combinations_of(design, self, split_names(str(self.parameters["further_groups"])))
-
-    def load(
-        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
-    ) -> PrivateNetwork:
-        """Read the weights; this needs no extra."""
-        del trial  # numpy reads an altered file without harm
-        return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,15 @@ from hushpoll_lab.central.fermi import (
     private_shares,
     train_fermi,
 )
+from hushpoll_lab.central.network import Network
 from hushpoll_lab.learners.accounted import ACCOUNTANT, AccountedLearner
-from hushpoll_lab.learners.dpsgd import PrivateNetwork
-from hushpoll_lab.learners.functional import bits_for, linear_network
 from hushpoll_lab.learners.groups import (
     categories_of,
     without_columns,
     without_weights,
 )
-from hushpoll_lab.learners.output_perturbation import (
-    WEIGHTS,
-    read_network,
-    refuse_no_rows,
-    refuse_row_weights,
-    with_constant,
-)
+from hushpoll_lab.learners.network_learner import bits_for
+from hushpoll_lab.learners.output_perturbation import with_constant
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, Span
@@ -69,7 +63,6 @@ class Fermi(AccountedLearner):
         "ascent_ratio": Range(float, 0.1, 1e3, 5.0),
     }
     space: ClassVar[Mapping[str, Span]] = {"fairness": Span(0.1, 10.0, None)}
-    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
     composition: ClassVar[str] = (
         ", for descent and ascent together, and basic composition with the discrete Laplace "
         "mechanism of the groups' sizes"
@@ -99,14 +92,12 @@ class Fermi(AccountedLearner):
         first, second = share_noise(together, float(self.parameters["ascent_ratio"]))
         return replace(plan, noise=first, ascent_noise=second)
 
-    def fit(self, design: Design, options: FitOptions) -> PrivateNetwork:
-        """Train; refuses no rows, weights of rows, and what :func:`categories_of` refuses.
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Return the weights after the last step; refuses what :func:`categories_of` refuses.
 
         Fewer than two groups whose counts with noise are large enough are refused after
         `count_epsilon` is spent.
         """
-        refuse_no_rows(design)
-        refuse_row_weights(design, self)
         group, columns = categories_of(design, self)
         plan = self.plan(design.label.size)
         groups = columns.stop - columns.start
@@ -119,16 +110,7 @@ class Fermi(AccountedLearner):
             with_constant(without_columns(design.table, columns)), design.label, group, shares,
             plan, rng=np.random.default_rng(_stream(options)),
         )  # fmt: skip
-        if options.on_progress is not None:
-            options.on_progress(1, 1)
-        return PrivateNetwork(self, without_weights(linear_network(weights), columns))
-
-    def load(
-        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
-    ) -> PrivateNetwork:
-        """Read the weights; this needs no extra."""
-        del trial  # numpy reads an altered file without harm
-        return PrivateNetwork(self, read_network(files[WEIGHTS], len(names)))
+        return without_weights(Network.linear(weights), columns)
 
     @property
     def _descent_epsilon(self) -> float:

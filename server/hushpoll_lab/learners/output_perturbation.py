@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,34 +19,26 @@ from hushpoll_lab.central.gaussian import gaussian_sigma
 from hushpoll_lab.central.logistic import (
     MOST_OFF_BY,
     Matrix,
-    Vector,
     minimise,
     perturb_output,
     sensitivity,
 )
 from hushpoll_lab.central.network import Network
 from hushpoll_lab.certificates.distances import ROUNDING, perturbed_distance
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_lab.learners.network_learner import NetworkLearner, PrivateNetwork
 from hushpoll_training.learners.claim import PrivacyClaim
 from hushpoll_training.learners.design import Design, Table
-from hushpoll_training.learners.learner import FitOptions, Fitted, Learner, Span, UnsoundModel
+from hushpoll_training.learners.learner import FitOptions, Span
 from hushpoll_training.learners.parameters import Range
-
-WEIGHTS = "weights.npz"
 
 
 @dataclass(frozen=True)
-class LinearLearner(Learner):
+class LinearLearner(NetworkLearner):
     """L2-regularised logistic regression, private in one way or another.
 
     With the 1 of the intercept, a row's l2 norm is at most `radius`: features that are longer are
     scaled down, which needs no knowledge of other rows. The number of rows is taken to be public.
     """
-
-    noiseless: bool = False
-    """Whether the noise is left out, for the NonDP baseline."""
-
-    files: ClassVar[tuple[str, ...]] = (WEIGHTS,)
 
     @property
     def feature_radius(self) -> float:
@@ -61,12 +53,9 @@ class LinearLearner(Learner):
         are those that were fitted to; the intercept counts as a dimension.
         """
 
-    def load(
-        self, files: Mapping[str, bytes], names: tuple[str, ...], *, trial: bool = False
-    ) -> LinearModel:
-        """Read the weights."""
-        del trial  # numpy reads an altered file without harm
-        return LinearModel(self, read_network(files[WEIGHTS], len(names)))
+    def model(self, network: Network) -> LinearModel:
+        """Return the model of these weights."""
+        return LinearModel(self, network)
 
 
 @dataclass(frozen=True)
@@ -103,14 +92,8 @@ class OutputPerturbation(LinearLearner):
             "replace one row",
         )
 
-    def without_privacy(self) -> OutputPerturbation:
-        """Return the same regression without noise."""
-        return replace(self, noiseless=True)
-
-    def fit(self, design: Design, options: FitOptions) -> LinearModel:
-        """Minimise and add noise; refuses no rows, and weights of rows."""
-        refuse_no_rows(design)
-        refuse_row_weights(design, self)
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Minimise and add noise."""
         penalty, radius = (float(self.parameters[name]) for name in ("penalty", "radius"))
         rows = with_constant(bounded(design.table, self.feature_radius))
         best = minimise(rows, design.label, penalty)
@@ -121,10 +104,7 @@ class OutputPerturbation(LinearLearner):
                 epsilon=float(self.parameters["epsilon"]), delta=float(self.parameters["delta"]),
                 rng=np.random.default_rng(options.noise_seed),
             ).weights  # fmt: skip
-        if options.on_progress is not None:
-            options.on_progress(1, 1)
-        weights = values.astype(np.float32)
-        return LinearModel(self, Network((weights[None, :-1],), (weights[-1:],)))
+        return Network.linear(values)
 
     def distance(self, rows: int, dimension: int, failure: float) -> float:
         """Return the quantile of the noise's length; see :meth:`LinearLearner.distance`."""
@@ -136,38 +116,22 @@ class OutputPerturbation(LinearLearner):
 
 
 @dataclass(frozen=True)
-class LinearModel(Fitted):
-    """Weights of the columns, and an intercept."""
+class LinearModel(PrivateNetwork):
+    """Weights of the columns, and an intercept, of a :class:`LinearLearner`."""
 
-    learner: LinearLearner
-    network: Network
-    """Of one layer."""
-
-    @property
-    def weights(self) -> Vector:
-        """The weights of the columns, and last the intercept: f64[m + 1]."""
-        (matrix,), (bias,) = self.network.weights, self.network.biases
-        intercept = np.zeros(1) if bias is None else bias
-        return np.concatenate([matrix[0], intercept]).astype(np.float64)
+    def inputs(self, table: Table) -> Matrix:
+        """Return the rows within the radius."""
+        return bounded(table, self.learner.feature_radius)
 
     def rows(self, table: Table) -> Matrix:
         """Return what the weights are multiplied with: rows within the radius, and their 1."""
-        return with_constant(bounded(table, self.learner.feature_radius))
+        return with_constant(self.inputs(table))
 
     def distance(self, rows: int, failure: float) -> float:
         """Return :meth:`LinearLearner.distance`, and what keeping the weights as float32 adds."""
-        weights = self.weights
-        moved = self.learner.distance(rows, weights.size, failure)
+        weights = self.network.linear_weights
+        moved: float = self.learner.distance(rows, weights.size, failure)
         return moved + ROUNDING * (float(np.linalg.norm(weights)) + moved)
-
-    def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:
-        """Return the chance of a positive label per row, f64[n] in [0, 1]."""
-        del threads
-        return self.network.scores(bounded(table, self.learner.feature_radius))
-
-    def save(self) -> dict[str, bytes]:
-        """Return the weights as an NPZ file."""
-        return {WEIGHTS: self.network.save()}
 
 
 def bounded(table: Table, radius: float) -> Matrix:
@@ -185,35 +149,6 @@ def with_constant(rows: Matrix) -> Matrix:
     if isinstance(rows, csr_matrix):
         return csr_matrix(hstack([rows, ones]))
     return np.hstack([rows, ones])
-
-
-def refuse_row_weights(design: Design, learner: Learner) -> None:
-    """Refuse weights of rows: a weight would multiply what a row can change."""
-    if design.weight is not None:
-        raise InvalidParameter(
-            f"the learner {learner.name} takes no weights of rows: its privacy counts each row "
-            "once; leave the weights out, or use the learner lightgbm",
-            field="weight",
-        )
-
-
-def refuse_no_rows(design: Design) -> None:
-    """Refuse no rows at all, for learners that take the number of rows to be public."""
-    if design.label.size == 0:
-        raise InvalidParameter(
-            "there are 0 rows, and there is nothing to learn from; give some", field="rows"
-        )
-
-
-def read_network(content: bytes, columns: int) -> Network:
-    """Read a network that a learner saved.
-
-    Refuses damaged files, and layers that do not fit the columns.
-    """
-    try:
-        return Network.load(content, columns)
-    except ValueError as error:
-        raise UnsoundModel(WEIGHTS, str(error)) from None
 
 
 def _factors(norms: npt.NDArray[np.float64], radius: float) -> npt.NDArray[np.float64]:

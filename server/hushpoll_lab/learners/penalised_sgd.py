@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
+from hushpoll_lab.central.network import Network
 from hushpoll_lab.certificates.distances import ROUNDING, Descent
 from hushpoll_lab.learners.accounted import ACCOUNTANT, AccountedLearner
 from hushpoll_lab.learners.output_perturbation import (
     LinearLearner,
-    LinearModel,
     bounded,
-    refuse_no_rows,
-    refuse_row_weights,
 )
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import FitOptions, Span
@@ -63,17 +61,12 @@ class PenalisedSgd(LinearLearner, AccountedLearner):
         )
         return replace(plan, noise_multiplier=self.noise([plan.schedule(rows)]))
 
-    def fit(self, design: Design, options: FitOptions) -> LinearModel:
-        """Train; refuses no rows, and weights of rows."""
-        refuse_no_rows(design)
-        refuse_row_weights(design, self)
-        network = train_dpsgd(
+    def train(self, design: Design, options: FitOptions) -> Network:
+        """Return the weights after the last step."""
+        return train_dpsgd(
             bounded(design.table, self.feature_radius), design.label, self.plan(design.label.size),
             seed=options.seed, noise_seed=options.noise_seed,
         )  # fmt: skip
-        if options.on_progress is not None:
-            options.on_progress(1, 1)
-        return LinearModel(self, network)
 
     def distance(self, rows: int, dimension: int, failure: float) -> float:
         """Return the bound of :meth:`Descent.distance`; see :meth:`LinearLearner.distance`.

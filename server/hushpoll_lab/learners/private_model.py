@@ -99,12 +99,12 @@ def certify_model(
 ) -> ModelCertificate:
     """Bound the fairness of the model that training without privacy would have given.
 
-    The model is of a linear learner that is private, ``output-perturbation`` or ``penalised-
-    dpsgd``, which needs the extra ``dpsgd``. The rows are in clear, with every attribute, int64[n];
-    any will do, as the statement is about their rates, and those without a target are left out. The
-    groups are an attribute's categories, the protected one's by default; failure is in (0, 1).
-    Refuses a target whose scores are corrected so that the threshold moves, groups that are not
-    told, and rows of a single group.
+    The model is of a linear learner that is private, ``output-perturbation`` or
+    ``penalised-dpsgd``, which needs the extra ``dpsgd``. The rows are in clear, with every
+    attribute, int64[n]; any will do, as the statement is about their rates, and those without a
+    target are left out. The groups are an attribute's categories, the protected one's by default;
+    failure is in (0, 1). Refuses a target whose scores are corrected so that the threshold moves,
+    groups that are not told, and rows of a single group.
     """
     check_failure(failure)
     fitted = model.fitted
@@ -127,7 +127,7 @@ def certify_model(
     kept = take(codes, answered)
     names, group = _groups(model, kept, attribute)
     rows = fitted.rows(model.features.from_codes(kept))
-    weights = fitted.weights
+    weights = fitted.network.linear_weights
     margins = linear_margins(rows, label[answered], group, weights)
     predicted = (np.asarray(rows @ weights) > 0).astype(np.int64)
     distance = fitted.distance(model.rows, failure)

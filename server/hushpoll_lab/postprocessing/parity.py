@@ -32,7 +32,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from hushpoll_lab.central.discrete_laplace import exact_epsilon, noisy_count
-from hushpoll_lab.learners.functional import bits_for
+from hushpoll_lab.learners.network_learner import bits_for
 from hushpoll_protocols.bits import Bits, SecureBits
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject

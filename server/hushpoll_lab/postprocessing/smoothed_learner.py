@@ -15,15 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_lab.central.logistic import Matrix, Vector
+from hushpoll_lab.central.logistic import Vector
 from hushpoll_lab.certificates.smoothing import (
-    linear_weights,
     positive_chances,
     worst_case,
 )
 from hushpoll_lab.learners.dpsgd import DPSGD
 from hushpoll_lab.learners.output_perturbation import (
-    LinearModel,
     OutputPerturbation,
     with_constant,
 )
@@ -133,7 +131,8 @@ class SmoothedModel(Fitted):
     @property
     def weights(self) -> Vector:
         """The weights of the columns, and last the intercept: f64[m + 1]."""
-        return linear_weights(self.fitted.network)
+        weights: Vector = self.fitted.network.linear_weights
+        return weights
 
     @property
     def certificate(self) -> float:
@@ -142,11 +141,7 @@ class SmoothedModel(Fitted):
 
     def chances(self, table: Table) -> npt.NDArray[np.float64]:
         """Return the chance that each row's prediction is positive, f64[n] in [0, 1]."""
-        rows: Matrix
-        if isinstance(self.fitted, LinearModel):
-            rows = self.fitted.rows(table)
-        else:
-            rows = with_constant(table)
+        rows = with_constant(self.fitted.inputs(table))
         return positive_chances(rows, self.weights, float(self.learner.parameters["smoothing"]))
 
     def scores(self, table: Table, *, threads: int = 1) -> npt.NDArray[np.float64]:

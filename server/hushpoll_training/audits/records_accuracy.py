@@ -130,7 +130,7 @@ def accuracy_of_records(
         predicted_fold(records, inside, outside, recipe, options.part(number, folds))
         for number, (inside, outside) in enumerate(folds_of(len(records), folds))
     ]
-    judged = Judged.joined(parts)
+    judged = JudgedPredictions.joined(parts)
     share = judged.share_positive(confidence)
     constant, often = share, share.value >= 0.5
     if not often:
@@ -146,7 +146,7 @@ def accuracy_of_records(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class JudgedPredictions:
     """Predictions beside what their records tell of the truth."""
 
     target: Target
@@ -159,7 +159,7 @@ class Judged:
     record here has one."""
 
     @classmethod
-    def joined(cls, parts: Sequence[Judged]) -> Judged:
+    def joined(cls, parts: Sequence[JudgedPredictions]) -> JudgedPredictions:
         """Return the records of several parts."""
         arrays = (
             np.concatenate([getattr(part, name) for part in parts])
@@ -235,12 +235,12 @@ def predicted_fold(
     outside: npt.NDArray[np.bool_],
     recipe: Recipe,
     options: FitOptions,
-) -> Judged:
+) -> JudgedPredictions:
     """Return predictions on some records, `outside`, by a model fitted to others, `inside`.
 
     Bool[n] each.
 
-    Judged is each record of `outside` with a label; all of them where the target's report that it
+    They are of each record of `outside` with a label; all of them where the target's report that it
     was skipped is perturbed. Refuses what :func:`accuracy_of_records` does.
     """
     model = fit_records(records.take(inside), recipe, options)
@@ -255,7 +255,9 @@ def predicted_fold(
     rows = model.features.from_records(judged)
     chance = model.target.correct(model.fitted.scores(rows, threads=options.threads))
     codes = numbers(judged, [model.target.name]).argmax(axis=1)
-    return Judged(model.target, chance > THRESHOLD, *model.target.answered_weights(codes))
+    return JudgedPredictions(
+        model.target, chance > THRESHOLD, *model.target.answered_weights(codes)
+    )
 
 
 def folds_of(n: int, folds: int) -> Iterator[tuple[Any, Any]]:

@@ -25,7 +25,7 @@ from hushpoll_training.learner_registry import DEFAULT, create_learner
 from hushpoll_training.runs.cell import TEST_SIZE
 from hushpoll_training.runs.whole_file import write_file
 from hushpoll_training.tuning.folds import SCORES, make_problem
-from hushpoll_training.tuning.study import TRIALS, Tuned, tune
+from hushpoll_training.tuning.study import TRIALS, TuningResult, tune
 
 STUDY: Final = "study.sqlite"
 PARAMS: Final = "params.json"
@@ -151,7 +151,7 @@ def tune_command(
     emit(document, lambda: _text(tuned, score, folds, out), as_json=as_json)
 
 
-def _text(tuned: Tuned, score: str, folds: int, out: Path) -> str:
+def _text(tuned: TuningResult, score: str, folds: int, out: Path) -> str:
     parameters = ", ".join(f"{name} {value:g}" for name, value in tuned.parameters.items())
     return (
         f"{parameters}: {score} {tuned.score:.4f} over {folds} folds, the best of {tuned.trials} "

@@ -22,7 +22,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredRows:
     """The rows that were scored: those with a target."""
 
     label: npt.NDArray[np.int64]
@@ -46,13 +46,13 @@ class Evaluation:
     rows : mapping of str to int
         ``tested``; ``unanswered`` (no target, so left out); ``privileged``, ``unprivileged`` and
         ``neither``, where a protected attribute is declared.
-    scored : Scored
+    scored : ScoredRows
         What the metrics were computed from, for intervals and for other groups.
     """
 
     metrics: Mapping[str, Metric]
     rows: Mapping[str, int]
-    scored: Scored = field(repr=False, compare=False)
+    scored: ScoredRows = field(repr=False, compare=False)
 
     def to_json(self) -> JsonMembers:
         """Return metrics and rows as JSON."""
@@ -146,5 +146,5 @@ def evaluate_scores(
         for code, name in ((1, "privileged"), (0, "unprivileged"), (NEITHER, "neither")):
             rows[name] = int((side == code).sum())
     known = codes if answered.all() else take(codes, answered)
-    scored = Scored(label[answered], predicted[answered], raw[answered], known)
+    scored = ScoredRows(label[answered], predicted[answered], raw[answered], known)
     return Evaluation(measure(scored.label, scored.predicted, scored.raw, side), rows, scored)

@@ -19,11 +19,11 @@ from hushpoll_analysis.metrics import GroupCounts, difference_limits, rate_limit
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import RATES
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_training.evaluation.evaluation import Scored
+from hushpoll_training.evaluation.evaluation import ScoredRows
 from hushpoll_training.evaluation.metrics import UTILITY
 
 
-def utility_intervals(scored: Scored, *, confidence: float = 0.95) -> JsonMembers:
+def utility_intervals(scored: ScoredRows, *, confidence: float = 0.95) -> JsonMembers:
     """Return per utility metric ``{"lower", "upper"}``, or None where the metric is undefined."""
     z = normal_quantile(confidence)
     everyone = np.zeros(len(scored.label), dtype=np.int64)
@@ -57,7 +57,7 @@ def _limits(hits: int, rows: int, z: float) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def _auc(scored: Scored, z: float) -> tuple[float, float] | None:
+def _auc(scored: ScoredRows, z: float) -> tuple[float, float] | None:
     """Return DeLong's limits; those of Wilson's form for the few rows where nothing varies."""
     positive, negative = (scored.raw[scored.label == code] for code in (1, 0))
     m, n = len(positive), len(negative)

@@ -44,7 +44,7 @@ class Scorer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TuningResult:
     """The result of a search."""
 
     parameters: Mapping[str, int | float]
@@ -69,7 +69,7 @@ def tune(
     learner: str = DEFAULT,
     space: Mapping[str, Span] | None = None,
     on_trial: Callable[[int], None] | None = None,
-) -> Tuned:
+) -> TuningResult:
     """Search until `trials` are finished, those of earlier runs included; needs Optuna.
 
     The storage is an SQLite file of the study, new or of the same settings: what the scores depend
@@ -112,7 +112,7 @@ def tune(
         if on_trial is not None:
             on_trial(done)
     best = study.best_trial
-    return Tuned(
+    return TuningResult(
         dict(best.params),
         float(best.value),
         done,

@@ -11,7 +11,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
 from hushpoll_training import FitOptions, Recipe, evaluate, fit_records
 from hushpoll_training.audits.records_accuracy import (
-    Judged,
+    JudgedPredictions,
     RecordsAccuracy,
     Share,
     accuracy_of_records,
@@ -33,7 +33,7 @@ def skippable(answers, epsilon):
 
 
 def judged(target, predicted, reported):
-    return Judged(target, predicted, *target.answered_weights(reported))
+    return JudgedPredictions(target, predicted, *target.answered_weights(reported))
 
 
 @pytest.mark.parametrize("target", [CLEAR, BINARY, OF_THREE])

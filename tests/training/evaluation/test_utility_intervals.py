@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushpoll_training.evaluation.evaluation import Scored
+from hushpoll_training.evaluation.evaluation import ScoredRows
 from hushpoll_training.evaluation.metrics import UTILITY, measure
 from hushpoll_training.evaluation.utility_intervals import utility_intervals
 
@@ -14,7 +14,7 @@ from hushpoll_training.evaluation.utility_intervals import utility_intervals
 def scored(label, predicted, raw=None):
     label, predicted = np.asarray(label, np.int64), np.asarray(predicted, np.int64)
     raw = predicted.astype(float) if raw is None else np.asarray(raw, float)
-    return Scored(label, predicted, raw, {})
+    return ScoredRows(label, predicted, raw, {})
 
 
 def drawn(rng, n=300):

@@ -16,7 +16,7 @@ from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import METRICS
 from hushpoll_lab.experiments.results.results import csv_text
 from hushpoll_lab.experiments.results.summaries import Summary
-from hushpoll_lab.experiments.results.tables import markdown_table, origin
+from hushpoll_lab.experiments.results.tables import markdown_table, page_head
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonObject
 
@@ -40,7 +40,7 @@ MethodSummaries = Mapping[MethodPlace, Mapping[str, Summary]]
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedFigure:
     """One figure of a paper."""
 
     table: str
@@ -76,10 +76,10 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class FigureComparison:
     """A figure of a paper, and our mean and cell; None if the method was not run."""
 
-    printed: Printed
+    printed: PrintedFigure
     ours: Summary | None
     place: MethodPlace | None
 
@@ -104,7 +104,7 @@ def paper_names() -> tuple[str, ...]:
     )
 
 
-def read_paper(name: str) -> list[Printed]:
+def read_paper(name: str) -> list[PrintedFigure]:
     """Return the figures of a paper, in the order of its tables.
 
     Refuses other names than `paper_names`.
@@ -115,7 +115,7 @@ def read_paper(name: str) -> list[Printed]:
         )
     path = files("hushpoll_lab.experiments") / _FOLDER / f"{name}.csv"
     return [
-        Printed(
+        PrintedFigure(
             row["table"], row["data"], row["method"],
             float(row["epsilon"]), float(row["delta"]), row["accountant"],
             row["metric"], float(row["value"]),
@@ -137,19 +137,21 @@ def summarise_methods(table: pd.DataFrame) -> dict[MethodPlace, dict[str, Summar
     return summaries
 
 
-def beside(ours: MethodSummaries, printed: Iterable[Printed], data: str) -> dict[str, list[Beside]]:
+def beside(
+    ours: MethodSummaries, printed: Iterable[PrintedFigure], data: str
+) -> dict[str, list[FigureComparison]]:
     """Set our results beside the figures of a paper about one data set, by table.
 
     Refuses a data set of which the paper has no figure.
     """
-    tables: dict[str, list[Beside]] = {}
+    tables: dict[str, list[FigureComparison]] = {}
     for figure in printed:
         if figure.data != data:
             continue
         place = next((place for place in ours if figure.fits(place)), None)
         summary = None if place is None else ours[place].get(figure.metric)
         found = summary if summary is not None and summary.runs else None
-        tables.setdefault(figure.table, []).append(Beside(figure, found, place))
+        tables.setdefault(figure.table, []).append(FigureComparison(figure, found, place))
     if not tables:
         raise InvalidParameter(
             f"the paper has no table about {data}; give another paper, or none", field="paper"
@@ -157,9 +159,9 @@ def beside(ours: MethodSummaries, printed: Iterable[Printed], data: str) -> dict
     return tables
 
 
-def by_method(rows: Sequence[Beside]) -> Iterator[list[Beside]]:
+def by_method(rows: Sequence[FigureComparison]) -> Iterator[list[FigureComparison]]:
     """Yield the figures of each method of one table together, in their order."""
-    groups: dict[tuple[str, float, str], list[Beside]] = {}
+    groups: dict[tuple[str, float, str], list[FigureComparison]] = {}
     for row in rows:
         figure = row.printed
         groups.setdefault((figure.method, figure.epsilon, figure.accountant), []).append(row)
@@ -173,7 +175,7 @@ NOT_RUN: Final = "not run"
 _DIGITS: Final = 4
 
 
-def beside_csv(tables: Mapping[str, Sequence[Beside]]) -> str:
+def beside_csv(tables: Mapping[str, Sequence[FigureComparison]]) -> str:
     """Return a row per printed figure: the paper's, ours with its standard error, and limits."""
     header = (
         "table data method epsilon delta accountant metric paper ours standard_error trials "
@@ -216,20 +218,13 @@ def methods_page(
     title: str,
     ours: MethodSummaries,
     *,
-    tables: Mapping[str, Sequence[Beside]],
+    tables: Mapping[str, Sequence[FigureComparison]],
     description: JsonObject,
     made_by: Sequence[str],
     notes: str,
 ) -> str:
     """Return the page, in Markdown; tables are by number of the paper's, none without one."""
-    parts = [f"# {title}", ""]
-    if made_by:
-        parts += ["Made by", "", "```sh", *made_by, "```", ""]
-    parts += [*origin(description), ""]
-    if tables:
-        parts += [_agreement(tables), ""]
-    if notes.strip():
-        parts += [notes.strip(), ""]
+    parts = page_head(title, made_by, description, [_agreement(tables)] if tables else [], notes)
     for number, rows in tables.items():
         parts += [f"## Table {number}", "", *_paper_table(rows), ""]
     parts += ["## All methods", "", "Means over the trials ± their standard errors.", ""]
@@ -238,7 +233,7 @@ def methods_page(
     return "\n".join([*parts, ""])
 
 
-def _agreement(tables: Mapping[str, Sequence[Beside]]) -> str:
+def _agreement(tables: Mapping[str, Sequence[FigureComparison]]) -> str:
     judged = [row for rows in tables.values() for row in rows if row.within is not None]
     kept = sum(row.within is True for row in judged)
     missing = len(
@@ -253,7 +248,7 @@ def _agreement(tables: Mapping[str, Sequence[Beside]]) -> str:
     return f"{text} {missing} settings of the paper were not run." if missing else text
 
 
-def _paper_table(rows: Sequence[Beside]) -> list[str]:
+def _paper_table(rows: Sequence[FigureComparison]) -> list[str]:
     metrics = list(dict.fromkeys(row.printed.metric for row in rows))
     header = ["method", "ε", "accountant", "trials"]
     for metric in metrics:
@@ -262,7 +257,7 @@ def _paper_table(rows: Sequence[Beside]) -> list[str]:
     return markdown_table([*header, "within", "notes"], lines)
 
 
-def _paper_row(group: Sequence[Beside], metrics: Sequence[str]) -> list[str]:
+def _paper_row(group: Sequence[FigureComparison], metrics: Sequence[str]) -> list[str]:
     figures = {row.printed.metric: row for row in group}
     first = group[0]
     trials = 0 if first.ours is None else first.ours.runs

@@ -62,15 +62,8 @@ def page(
     notes: str,
 ) -> str:
     """Return the page, in Markdown, with the commands that gave the results, one a line."""
-    parts = [f"# {title}", ""]
-    if made_by:
-        parts += ["Made by", "", "```sh", *made_by, "```", ""]
-    if description is not None:
-        parts += [*origin(description), ""]
-    if comparison is not None:
-        parts += [*_agreement(comparison), ""]
-    if notes.strip():
-        parts += [notes.strip(), ""]
+    agreed = [] if comparison is None else _agreement(comparison)
+    parts = page_head(title, made_by, description, agreed, notes)
     parts += ["## Means over seeds ± standard deviation", ""]
     parts += markdown_table(
         ["protocol", "split", "ε", "seeds", *SHOWN],
@@ -84,6 +77,26 @@ def page(
         ),
     )
     return "\n".join([*parts, ""])
+
+
+def page_head(
+    title: str,
+    made_by: Sequence[str],
+    description: JsonObject | None,
+    agreement: Sequence[str],
+    notes: str,
+) -> list[str]:
+    """Return the lines of a page's head: its title, commands and origin, what agrees, notes."""
+    parts = [f"# {title}", ""]
+    if made_by:
+        parts += ["Made by", "", "```sh", *made_by, "```", ""]
+    if description is not None:
+        parts += [*origin(description), ""]
+    if agreement:
+        parts += [*agreement, ""]
+    if notes.strip():
+        parts += [notes.strip(), ""]
+    return parts
 
 
 def agreement(comparison: Comparison) -> str:

@@ -49,7 +49,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class MethodTrust:
     """A method with its means, and whom its respondents have to trust."""
 
     method: str
@@ -65,7 +65,7 @@ class Placed:
     """Between what epsilon hides the difference."""
 
 
-def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> list[Placed]:
+def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> list[MethodTrust]:
     """Return the methods of an experiment, in the order of its experiment.json's settings."""
     placed = []
     for method in configuration["methods"]:
@@ -74,11 +74,11 @@ def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> l
             continue
         means = {name: Mean.of(rows[name].tolist()) for name in METRICS}
         trust = _trust(method, rows.iloc[0])
-        placed.append(Placed(method["name"], method["protocol"], means, len(rows), *trust))
+        placed.append(MethodTrust(method["name"], method["protocol"], means, len(rows), *trust))
     return placed
 
 
-def page(placed: Sequence[Placed], name: str) -> str:
+def page(placed: Sequence[MethodTrust], name: str) -> str:
     """Return the methods as a page in Markdown, with the figure ``NAME.svg`` and a table."""
     lines = [
         f"# {name}",
@@ -98,7 +98,7 @@ def page(placed: Sequence[Placed], name: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def draw_plane(placed: Sequence[Placed], title: str) -> bytes:
+def draw_plane(placed: Sequence[MethodTrust], title: str) -> bytes:
     """Draw accuracy against SPD as SVG; a cross of 95 % intervals for each method and protocol.
 
     The bytes are the same for the same means. A method's mark is the group
@@ -150,7 +150,7 @@ def _rows_of(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool
     return chosen
 
 
-def _first(placed: Sequence[Placed], method: str) -> Placed:
+def _first(placed: Sequence[MethodTrust], method: str) -> MethodTrust:
     return next(item for item in placed if item.method == method)
 
 

@@ -15,7 +15,7 @@ from hushpoll_lab.cli.experiment import experiment
 from hushpoll_lab.experiments.engine import run_experiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
 from hushpoll_lab.experiments.results.trust import METRICS as SHOWN
-from hushpoll_lab.experiments.results.trust import Mean, Placed, draw_plane, placed_methods
+from hushpoll_lab.experiments.results.trust import Mean, MethodTrust, draw_plane, placed_methods
 
 FEW = {"n_estimators": 5}
 METHODS = [
@@ -147,7 +147,7 @@ def test_method_is_placed_where_results_claim_another_epsilon_than_its_learner(c
 
 def test_figure_has_a_mark_of_its_own_for_each_of_twenty_methods():
     means = dict.fromkeys(SHOWN, Mean(0.5, 0.1))
-    placed = [Placed(f"m{count}", "none", means, 2, "", "", "") for count in range(20)]
+    placed = [MethodTrust(f"m{count}", "none", means, 2, "", "", "") for count in range(20)]
     svg = draw_plane(placed, "many").decode()
     groups = re.split(r'<g id="method:(m\d+):none">', svg)
     marks = {
