@@ -235,6 +235,16 @@ def test_style_that_fails_ends_the_run_before_the_tests(steps):
     assert "python" not in done.stdout
 
 
+def test_programs_that_cannot_be_had_end_the_run_before_the_tests(steps, tmp_path):
+    """They are installed beside the check of types, and all that needs them waits for them."""
+    asks = 'have() { case "$*" in *chromium*) echo there is no chromium; exit 1;; esac; }'
+    (tmp_path / "scripts" / "packages").write_text(asks)
+    done = steps()
+    assert done.returncode == 1
+    assert "there is no chromium\nprograms failed\n" in done.stdout + done.stderr
+    assert not re.search("run_again|test-js|test-lowest", done.stdout)
+
+
 def test_tests_that_cannot_be_collected_are_named_and_not_run(steps):
     done = steps(collecting="echo no such name; exit 2")
     assert done.returncode == 1
