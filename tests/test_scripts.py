@@ -195,7 +195,8 @@ def steps(tmp_path):
             program = (scripts if name in STEPS else tools) / name
             rest = more.get(name.replace("-", "_"), "")
             if name == "python":
-                rest = f'case "$*" in *--collect-only*) {collecting}; exit;; esac; {rest}'
+                before = f"*--collect-only*) {collecting}; exit;; *prepare*) exit;;"
+                rest = f'case "$*" in {before} esac; {rest}'
             program.write_text(f'#!/usr/bin/env bash\necho "{name} $*"\n{rest}\n')
             program.chmod(0o755)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": tmp_path}
