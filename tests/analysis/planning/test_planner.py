@@ -76,7 +76,7 @@ def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
 ):
     oracle = create(protocol, k=k, epsilon=epsilon)
     difference, rng, halves = detectable_difference(oracle, k, n), np.random.default_rng(3), n // 2
-    found, surveys = 0, 400
+    found, surveys = 0, 250
     for _ in range(surveys):
         parts = []
         for share in (1 / k, 1 / k + difference):
@@ -179,6 +179,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     assert "Recommended: protocol" in text
     assert "less than k-based" in text
     assert "the mean width of a category's 95 % interval / the smallest" in " ".join(text.split())
+    path.write_text(json.dumps(draft | {"attributes": [gender]}))
     assert json.loads(called(path, *options, "--json").stdout)["n"] == 5000
 
 
