@@ -21,6 +21,7 @@ from hushpoll_server.store.users import UserStore
 from hushpoll_shared.spelling.clock import SystemClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
+from lent_processes import JobProcesses
 from waiting import LONGEST_SECONDS, wait_until
 
 PASSWORD = "correct horse battery"
@@ -108,6 +109,7 @@ class DashboardServer:
     def __init__(self, server: Server, folder: Path) -> None:
         self.url = server.url
         self._folder = folder
+        self._jobs = JobProcesses()
         self._session = requests.Session()
         self._session.headers["Authorization"] = f"Bearer {server.token}"
 
@@ -185,10 +187,11 @@ class DashboardServer:
         return str(answer.json()["id"])
 
     def work(self) -> None:
-        """Do the jobs that wait, in this process, as a worker does."""
+        """Do the jobs that wait, in this process, as a worker does; each is forked."""
         settings = Settings(database_url=f"sqlite:///{self._folder}/hushpoll.sqlite")
         services = Services(settings)
-        Runner(services).run_waiting()
+        with self._jobs.lent():
+            Runner(services).run_waiting()
         services.stop()
 
     def add_user(self, name: str, **roles: str) -> None:
@@ -199,6 +202,7 @@ class DashboardServer:
 
     def close(self) -> None:
         self._session.close()
+        self._jobs.stop()
 
 
 @contextmanager

@@ -195,7 +195,8 @@ def steps(tmp_path):
             program = (scripts if name in STEPS else tools) / name
             rest = more.get(name.replace("-", "_"), "")
             if name == "python":
-                rest = f'case "$*" in *--collect-only*) {collecting}; exit;; esac; {rest}'
+                before = f"*--collect-only*) {collecting}; exit;; *prepare*) exit;;"
+                rest = f'case "$*" in {before} esac; {rest}'
             program.write_text(f'#!/usr/bin/env bash\necho "{name} $*"\n{rest}\n')
             program.chmod(0o755)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": tmp_path}
@@ -233,6 +234,16 @@ def test_style_that_fails_ends_the_run_before_the_tests(steps):
     done = steps(ruff="exit 1")
     assert done.returncode == 1
     assert "python" not in done.stdout
+
+
+def test_programs_that_cannot_be_had_end_the_run_before_the_tests(steps, tmp_path):
+    """They are installed beside the check of types, and all that needs them waits for them."""
+    asks = 'have() { case "$*" in *chromium*) echo there is no chromium; exit 1;; esac; }'
+    (tmp_path / "scripts" / "packages").write_text(asks)
+    done = steps()
+    assert done.returncode == 1
+    assert "there is no chromium\n" in done.stdout
+    assert not re.search("run_again|test-js|test-lowest", done.stdout)
 
 
 def test_tests_that_cannot_be_collected_are_named_and_not_run(steps):

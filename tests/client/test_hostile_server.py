@@ -166,8 +166,12 @@ def arguments(command: str, url: str) -> list[str]:
     return [*command.split(), *COMMANDS[command], "--url", url]
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize("way", BODIES)
+# A body that cannot be read is refused in the same words, asked for JSON or not.
+TOLD = ("answers", "wrong types", "problems")
+ASKED = [*((way, False) for way in BODIES), *((way, True) for way in TOLD)]
+
+
+@pytest.mark.parametrize(("way", "as_json"), ASKED)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_shows_texts_of_a_hostile_server_raw(
     call, tmp_path, draft, command, way, as_json

@@ -1,4 +1,7 @@
-"""``hushpoll job``, and what is made of jobs, against a real server and a real worker."""
+"""``hushpoll job``, and what is made of jobs, against a real server and a real worker.
+
+The worker forks a process for each job (`lent_processes`), and starts none.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -29,13 +33,22 @@ def real_server(folder):
         yield server
 
 
+WORKER = """
+from hushpoll_server.cli.worker import worker
+from lent_processes import JobProcesses
+with JobProcesses().lent():
+    worker()
+"""
+TESTS = Path(__file__).parents[1]
+
+
 @contextmanager
 def running_worker(folder):
     with (folder / "worker.log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "hushpoll_client", "worker",
-             "--database-url", "sqlite:///hushpoll.sqlite"],
+            [sys.executable, "-c", WORKER, "--database-url", "sqlite:///hushpoll.sqlite"],
             cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": str(TESTS)},
         )  # fmt: skip
         try:
             yield

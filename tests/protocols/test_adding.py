@@ -23,7 +23,7 @@ END_OF_THE_TABLE = "    }\n)\n"
 def _with_the_three_files(folder: Path) -> Path:
     """Copy the package, and add the module, the kernel and the line of the registry."""
     copy = folder / "hushpoll_protocols"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, copy)  # with what is compiled, and when it was
     shutil.copy(ADDED / "pairs.py", copy / "oracles" / "pairs.py")
     shutil.copy(ADDED / "pairs_kernel.py", copy / "kernels" / "pairs.py")
     registry = copy / "registry.py"

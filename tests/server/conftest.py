@@ -28,6 +28,7 @@ from hushpoll_server.services import services as server_services
 from hushpoll_server.services.services import Services
 from hushpoll_server.store import migrate
 from hushpoll_server.store.database import Database
+from hushpoll_server.survey_reports.files import offline
 from hushpoll_shared.spelling.clock import FixedClock
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire import reports as wire
@@ -357,6 +358,15 @@ def make_site(database_url, make_whole, job_processes):
 @pytest.fixture
 def site(make_site):
     return make_site()
+
+
+@pytest.fixture
+def drawn_by_all(monkeypatch, drawing):
+    """Have reports that are made again drawn by the process of all sites.
+
+    That another process draws the same is shown by survey_reports/test_report.py.
+    """
+    monkeypatch.setattr(offline, "Drawing", lambda: LentDrawing(drawing))
 
 
 @pytest.fixture

@@ -20,10 +20,9 @@ IMPORTS = "from hushpoll_analysis.frames.tabular import Found\n"
 
 def test_a_new_statistic_works_everywhere_with_three_files(tmp_path: Path) -> None:
     overlay = tmp_path / "overlay"
-    ignored = shutil.ignore_patterns("__pycache__")
     for package in (hushpoll_shared, hushpoll_analysis):
         folder = Path(package.__file__).parent
-        shutil.copytree(folder, overlay / folder.name, ignore=ignored)
+        shutil.copytree(folder, overlay / folder.name)  # with what is compiled, and when it was
     shutil.copy(ADDED / "largest_share.py", overlay / "hushpoll_shared" / "queries")
     shutil.copy(ADDED / "largest.py", overlay / "hushpoll_analysis" / "estimates")
     registration = overlay / "hushpoll_analysis" / "results.py"

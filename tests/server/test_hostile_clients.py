@@ -61,21 +61,14 @@ class Watched:
         assert {"inbox", "respondent_tokens", "api_tokens", "counters"} <= names
         return sorted(names - {"counters"})
 
-    def contents(self):
-        """Every row of these, but for the looks at results that this test itself takes."""
-        looks = " WHERE act NOT LIKE 'looked-at-%'"
+    def rows(self, statement):
+        """What a statement selects."""
         with self.database.connect() as connection:
-            return {
-                name: sorted(
-                    map(
-                        repr,
-                        connection.execute(
-                            sa.text(f"SELECT * FROM {name}{looks if name == 'actions' else ''}")
-                        ),
-                    )
-                )
-                for name in self.names
-            }
+            return connection.execute(sa.text(statement)).all()
+
+    def contents(self):
+        """Every row of these."""
+        return {name: sorted(map(repr, self.rows(f"SELECT * FROM {name}"))) for name in self.names}
 
 
 STARTED: list[str] = []
@@ -151,14 +144,13 @@ def target(server) -> Target:
 
 
 def refusals(server):
-    """How many reports were refused for which reason, over all surveys and days."""
-    counted = {}
-    for survey in server.running.get(SURVEYS)["surveys"]:
-        name = survey["survey"]
-        counts = server.running.get(f"{SURVEYS}/{name}/versions/{survey['version']}/counts")
-        counted |= {(name, reason): n for reason, n in counts["rejected"].items()}
-        counted[name, "duplicate"] = counts["duplicate"]
-    return counted
+    """How many reports of which survey came to which end, over all days."""
+    return {
+        (version, outcome): int(count)
+        for version, outcome, count in server.rows(
+            "SELECT version_id, outcome, sum(count) FROM counters GROUP BY version_id, outcome"
+        )
+    }
 
 
 def exchange(server, request):
@@ -376,7 +368,8 @@ def test_client_that_breaks_off_leaves_no_line_in_the_log(talkative, sent):
                 for one in psutil.net_connections("tcp")
                 if one.laddr
             )
-        )
+        ),
+        pause=0.1,
     )
     assert exchange(talkative, http_request("GET", "/health"))[0][0] == 200
     assert talkative.log == before
@@ -491,7 +484,8 @@ def test_client_that_does_not_read_is_sent_away(impatient):
                 name != connected.raddr
                 for connected in psutil.net_connections("tcp4")
                 if connected.status == psutil.CONN_ESTABLISHED
-            )
+            ),
+            pause=0.3,
         )
         read = b""
         with suppress(ConnectionError):

@@ -111,6 +111,7 @@ def test_report_that_is_refused_does_not_spend_its_token(invited):
     assert send(site, published, second).status_code == 201
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("token", [None, "A" * 128, "A" * 43, "not a token"])
 def test_what_is_no_token_is_refused(invited, token):
     site, published = invited
@@ -140,6 +141,7 @@ def test_invitation_to_another_version_or_survey_is_refused(invited):
         assert (refused.status_code, refused.json["code"]) == (401, "unauthorized")
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("blinded", [bytes(32), b"\xff" * 32])
 def test_what_is_no_element_is_refused_and_the_invitation_stays(invited, blinded):
     site, published = invited
@@ -190,24 +192,28 @@ def test_rotated_seed_makes_new_keys_and_its_former_one_stays_valid_for_its_vers
     assert (again.status_code, again.json["digest"]) == (200, old.digest)
 
 
+@pytest.mark.sqlite
 def test_publishing_without_a_seed_names_the_setting(site):
     refused = site.post("/api/v1/surveys", json=make_draft(submission="invited"))
     assert (refused.status_code, refused.json["field"]) == (422, "submission")
     assert "invitation_seed" in refused.json["detail"]
 
 
+@pytest.mark.sqlite
 def test_publishing_the_same_draft_again_does_nothing(invited):
     site, published = invited
     again = site.post("/api/v1/surveys", json=make_draft(submission="invited"))
     assert (again.status_code, again.json["digest"]) == (200, published.digest)
 
 
+@pytest.mark.sqlite
 def test_key_is_derived_of_seed_survey_and_version(invited):
     _, published = invited
     key = voprf.DeriveKeyPair(bytes.fromhex(SEED), b"hushpoll invited work 1")
     assert published.invitation_key == b64encode(key.pkS)
 
 
+@pytest.mark.sqlite
 def test_open_survey_takes_no_invitations(site):
     published = site.publish()
     path = "/api/v1/surveys/work/versions/1/invitations"
@@ -215,6 +221,7 @@ def test_open_survey_takes_no_invitations(site):
     assert ask(site, published, None, voprf.Blind(INPUT)[1]).json["field"] == "submission"
 
 
+@pytest.mark.sqlite
 def test_closed_survey_redeems_nothing(invited):
     site, published = invited
     (code,) = issue(site, published)
@@ -268,6 +275,7 @@ def test_stored_rows_do_not_join_invitation_and_report(invited):
     assert not hashes & spent
 
 
+@pytest.mark.sqlite
 def test_batches_are_refused(invited):
     site, published = invited
     assert site.send_batch(published, [make_report(published)]).status_code == 415

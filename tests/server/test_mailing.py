@@ -310,6 +310,7 @@ def test_slow_mail_server_is_waited_for_where_giving_up_would_send_a_mail_twice(
     assert sorted(slow.kept.addresses) == ["ada@example.org", "bob@example.org"]
 
 
+@pytest.mark.sqlite
 def test_mail_server_that_stays_away_ends_the_job_with_the_remedy(make_site, monkeypatch):
     monkeypatch.setattr(mailing, "PAUSES", (0.0,))
     with MailServer() as away:
@@ -324,6 +325,7 @@ def test_mail_server_that_stays_away_ends_the_job_with_the_remedy(make_site, mon
     assert "ada" not in job["error"]["detail"]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "field", "words"),
     [
@@ -375,6 +377,7 @@ def test_job_that_is_one_too_many_stores_nobody(make_site, post):
     assert site.scalars("SELECT count(*) FROM invitations") == [1]
 
 
+@pytest.mark.sqlite
 def test_text_is_in_the_language_of_the_survey_and_a_name_is_no_template(invited):
     site, _, kept = invited
     site.publish(submission="invited", name="arbeit", language="de-AT", operator="Gruppe Ö")
@@ -390,6 +393,7 @@ def test_text_is_in_the_language_of_the_survey_and_a_name_is_no_template(invited
     assert refused.json["field"] == "texts"
 
 
+@pytest.mark.sqlite
 def test_own_text_is_sent(invited):
     site, _, kept = invited
     text = {"subject": "Hey {name}: {title}", "body": "{greeting}\n\nÜber hier: {link}\n"}
@@ -399,6 +403,7 @@ def test_own_text_is_sent(invited):
     assert text_of(mail).startswith("Hello Ada Lovelace,\n\nÜber hier: https://")
 
 
+@pytest.mark.sqlite
 def test_another_key_is_refused_with_both_ids(invited, monkeypatch):
     site, _, _ = invited
     ask(site, INVITE, people("ada"))
@@ -483,6 +488,7 @@ def test_wrong_certificate_is_refused_and_nothing_is_sent(
     assert not secure.kept.addresses
 
 
+@pytest.mark.sqlite
 def test_server_without_the_settings_names_them(make_site):
     site = make_site(INVITATION_SEED="5e" * 32)
     site.publish(submission="invited")
@@ -491,6 +497,7 @@ def test_server_without_the_settings_names_them(make_site):
     assert "public_url, address_key" in refused.json["detail"]
 
 
+@pytest.mark.sqlite
 def test_preview_is_what_is_sent_and_needs_no_mail_server(make_site, invited):
     own = {"en": {"subject": "{name}, please", "body": "{greeting}\n\n{link}\n"}}
     path = INVITE.replace("jobs/invite", "mail-previews")
@@ -511,6 +518,7 @@ def test_preview_is_what_is_sent_and_needs_no_mail_server(make_site, invited):
     assert (mail["language"], mail["sender"]) == ("de", "")
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -530,6 +538,7 @@ def test_preview_of_what_would_not_be_sent_is_refused(invited, body, field):
     assert (answer.status_code, answer.json["field"]) == (422, field)
 
 
+@pytest.mark.sqlite
 def test_mail_server_without_tls_gets_nothing(make_site, post):
     site = make_site(**settings_of(post, SMTP_SECURITY="starttls"))
     site.publish(submission="invited")

@@ -144,9 +144,10 @@ def write_trees(folder, text):
     (folder / "model.json").write_text(json.dumps(meaning))
 
 
-def test_40_altered_models_are_refused_or_predict(saved, tmp_path):
-    codes = check(saved, tmp_path, 40)
-    assert codes.count(0) < 25
+def test_20_altered_models_are_refused_or_predict(saved, tmp_path):
+    """Two rounds of the ten ways; each model has a process of its own, in which it is tried."""
+    codes = check(saved, tmp_path, 20)
+    assert 0 < codes.count(0) < 13
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """A process that reads a saved LightGBM model first, since reading an altered one may end it.
 
-``python -m hushpoll_training.learners.lightgbm_trial`` reads the text of a model on standard
-input and ends with 0 if LightGBM could read it and score with it. LightGBM is not made for altered
-files: it believes what it reads, and some end the process.
+This file, run by itself, reads the text of a model on standard input and ends with 0 if LightGBM
+could read it and score with it. LightGBM is not made for altered files: it believes what it reads,
+and some end the process. Run so it loads nothing of ours, and of LightGBM's what a trial needs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import subprocess
 import sys
 from typing import Final
 
-import lightgbm
-import numpy as np
-
 ROWS: Final = 64
 """Rows of noughts and ones that are scored, besides one of each alone."""
 
 SECONDS: Final = 600.0
 """How long a trial may take."""
+
+# LightGBM takes data of theirs where they are there, and loads them for seconds to find out.
+_UNUSED: Final = ("dask", "graphviz", "matplotlib", "pandas", "pyarrow", "sklearn")
 
 
 class TrialFailed(ValueError):
@@ -34,7 +34,7 @@ def try_text(text: str) -> None:
     `SECONDS`.
     """
     # -P: a module of the working directory must not stand in for one of ours.
-    command = [sys.executable, "-P", "-m", "hushpoll_training.learners.lightgbm_trial"]
+    command = [sys.executable, "-P", __file__]
     try:
         done = subprocess.run(  # noqa: S603  our own interpreter and module
             command, input=text.encode("ascii"), capture_output=True, timeout=SECONDS, check=False
@@ -50,6 +50,11 @@ def try_text(text: str) -> None:
 
 def main() -> int:
     """Read and score; return 0 if scores came out, else 1."""
+    for name in _UNUSED:
+        sys.modules[name] = None  # type: ignore[assignment]  # so an import of it fails
+    import lightgbm
+    import numpy as np
+
     try:
         model = lightgbm.Booster(model_str=sys.stdin.buffer.read().decode("ascii"))
         columns = model.num_feature()

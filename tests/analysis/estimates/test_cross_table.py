@@ -131,7 +131,7 @@ def test_unbiased_and_covering_when_respondents_and_noise_are_redrawn(gender, sc
     published = survey(gender, school, "3")
     shares = {"gender": JOINT, "pay": np.array([[0.8, 0.2], [0.3, 0.7]]).T @ JOINT}
     truth = shares.get(a, JOINT.T)
-    surveys, hits, values = 1000, np.zeros(truth.shape), []
+    surveys, hits, values = 400, np.zeros(truth.shape), []
     for seed in range(surveys):
         found = cross_table(Records(published, draw(published, 500, [8, seed])[1]), a, b)
         hits += (found.lower <= truth) & (truth <= found.upper)

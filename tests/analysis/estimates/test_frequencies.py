@@ -94,7 +94,7 @@ def test_chunks_of_any_size_count_alike(monkeypatch):
 def test_intervals_cover_the_population(protocol):
     published = survey(protocol)
     truth = np.array([0.7, 0.3])
-    surveys = 1500
+    surveys = 500
     hits = np.zeros(2)
     for seed in range(surveys):
         _, records = draw(published, 400, [9, seed])

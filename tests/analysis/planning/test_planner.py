@@ -76,7 +76,7 @@ def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
 ):
     oracle = create(protocol, k=k, epsilon=epsilon)
     difference, rng, halves = detectable_difference(oracle, k, n), np.random.default_rng(3), n // 2
-    found, surveys = 0, 400
+    found, surveys = 0, 250
     for _ in range(surveys):
         parts = []
         for share in (1 / k, 1 / k + difference):
@@ -154,7 +154,7 @@ def test_the_command_leads_with_what_the_draft_can_tell(tmp_path):
     path = tmp_path / "draft.json"
     path.write_text(json.dumps(DRAFT))
     text = called(path, "--n", "2000").output
-    own = plan(Manifest.from_dict(DRAFT), 2000)["options"][0]
+    own = outlook(Manifest.from_dict(DRAFT), 2000)["own"]
     noisy = [row["name"] for row in own["attributes"] if row["width"] / 2 > share_tells(row["k"])]
     first = " ".join(text.split("\n\n")[0].split())
     if noisy:
@@ -179,6 +179,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
     assert "Recommended: protocol" in text
     assert "less than k-based" in text
     assert "the mean width of a category's 95 % interval / the smallest" in " ".join(text.split())
+    path.write_text(json.dumps(draft | {"attributes": [gender]}))
     assert json.loads(called(path, *options, "--json").stdout)["n"] == 5000
 
 
@@ -280,7 +281,7 @@ def test_a_perturbed_target_keeps_its_protocol():
 def test_the_recommendation_is_for_the_metric_that_is_asked_for():
     label = {"name": "income", "role": "target", "categories": ["no", "yes"], "positive": "yes"}
     draft = Manifest.from_dict(DRAFT | {"attributes": [*DRAFT["attributes"], label]})
-    found = {metric: plan(draft, 3000, metric=metric) for metric in ("SPD", "EOD")}
+    found = {metric: outlook(draft, 3000, metric=metric) for metric in ("SPD", "EOD")}
     for metric, one in found.items():
         assert f"a gap of 0.1 in {metric}" in one["reason"]
     # positive labels are fewer than people: what finds SPD is too little for EOD

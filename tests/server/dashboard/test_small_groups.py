@@ -16,7 +16,7 @@ from hushpoll_analysis.query_results import RESULTS
 from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import VERSION, encoded
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("drawn_by_all")]
 WORK = "/surveys/work/versions/1"
 ATTRIBUTES = [
     {"name": "smokes", "role": "sensitive", "categories": ["no", "yes"]},

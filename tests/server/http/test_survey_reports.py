@@ -12,7 +12,7 @@ import pytest
 from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import VERSION, bearer
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("drawn_by_all")]
 PUBLIC = f"{VERSION}/public-results"
 ADDRESS = "/results/work/versions/1"
 

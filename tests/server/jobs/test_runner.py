@@ -206,6 +206,7 @@ def test_a_job_of_another_form_is_refused_by_field(site, kind, body, field):
     assert site.problem(answer) == (422, "invalid-request", field)
 
 
+@pytest.mark.sqlite
 def test_unknown_job_is_not_found(site):
     assert site.problem(site.get(f"/api/v1/jobs/{'0' * 32}")) == (404, "not-found", "job_id")
     assert site.problem(site.get("/api/v1/jobs/x"))[:2] == (422, "invalid-request")

@@ -14,7 +14,7 @@ from hushpoll_server.survey_reports.files.bundle import read_bundle
 from hushpoll_server.survey_reports.files.offline import remade
 from sample_survey import encoded
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("drawn_by_all")]
 LIKES = {
     "name": "likes",
     "role": "plain",

@@ -8,6 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from hushpoll_shared.wire.batch import column
+from waiting import LONGEST_SECONDS
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +23,9 @@ def cluster():
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": False,
         "distributed.scheduler.allowed-failures": 1,
+        # A worker that is killed comes again. One that takes longer than this, by default 15 s,
+        # would be given up, and a busy machine takes that long.
+        "distributed.deploy.lost-worker-timeout": f"{LONGEST_SECONDS} s",
     }
     with (
         dask.config.set(settings),
@@ -35,6 +39,13 @@ def cluster():
         ) as started,
     ):
         yield started
+
+
+@pytest.fixture(autouse=True)
+def both_workers(request):
+    """Wait until the worker that a test before has killed is there again."""
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster").wait_for_workers(2, timeout=LONGEST_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -82,6 +82,7 @@ def test_parquet_holds_the_records_and_their_manifest(site, published, records):
 CATEGORIES = [f"age={n}" for n in range(1, 13)], [f"country={n}" for n in range(1, 6)]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("cells", [None, "labels", "codes"])
 def test_csv_of_records_is_such_as_an_analyst_can_read(site, published, records, cells):
     answer = exported(site, format="csv", **({} if cells is None else {"cells": cells}))
@@ -108,6 +109,7 @@ def test_csv_of_records_is_such_as_an_analyst_can_read(site, published, records,
     assert rows_of((*row[:-1], unescaped(row[-1])) for row in rows) == rows_of(expected)
 
 
+@pytest.mark.sqlite
 def test_csv_is_in_the_language_that_is_asked_for(site):
     attributes = [
         {"name": "smokes", "role": "sensitive", "protocol": "GRR", "categories": ["no", "yes"]},
@@ -136,6 +138,7 @@ def test_csv_is_in_the_language_that_is_asked_for(site):
         assert {row[0] for row in rows} <= labels
 
 
+@pytest.mark.sqlite
 def test_weights_and_strata_of_a_design_are_columns(site, published, records, tmp_path):
     sizes = dict(zip(AWKWARD, (100, 200, 300, 400), strict=True))
     design = json.dumps({"strata": {"attributes": ["note"], "sizes": sizes}})

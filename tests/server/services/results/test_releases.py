@@ -114,6 +114,7 @@ def test_no_question_no_job_and_no_upload_releases_anything(make_site, first):
         assert site.run_job("shape")["n"] == first
 
 
+@pytest.mark.sqlite
 def test_counts_are_those_of_the_release_until_the_survey_is_over(site):
     published = site.publish(release="daily")
     reports = site.fill(published, 10)
@@ -131,6 +132,7 @@ def test_counts_are_those_of_the_release_until_the_survey_is_over(site):
     assert last["rejected"] == {"survey-closed": 1}
 
 
+@pytest.mark.sqlite
 def test_fewer_than_a_minimum_batch_wait_for_the_next_midnight(site):
     published = site.publish(release="daily", minimum_batch=10)
     site.fill(published, 12)
@@ -184,6 +186,7 @@ def test_one_of_two_servers_makes_a_release(make_site):
     assert told(other) == told(one) == before
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("release", ["daily", "weekly", "end"])
 def test_end_of_a_survey_releases_the_rest(site, release):
     published = site.publish(release=release)
@@ -200,6 +203,7 @@ def test_end_of_a_survey_releases_the_rest(site, release):
     assert [one[1] for one in segments(site).values()] == [True]
 
 
+@pytest.mark.sqlite
 def test_survey_that_releases_at_its_end_is_silent_until_then(site):
     published = site.publish(release="end")
     site.fill(published, 20)
@@ -213,6 +217,7 @@ def test_survey_that_releases_at_its_end_is_silent_until_then(site):
     assert site.get(f"{VERSION}/estimates").json["n"] == 20
 
 
+@pytest.mark.sqlite
 def test_survey_that_is_over_with_too_few_reports_says_so(site):
     published = site.publish(release="daily", minimum_batch=10)
     site.fill(published, 4)
@@ -220,6 +225,7 @@ def test_survey_that_is_over_with_too_few_reports_says_so(site):
     assert site.problem(site.get(f"{VERSION}/estimates"))[1] == "not-enough-reports"
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("release", ["daily", "end"])
 def test_survey_that_is_over_without_a_report_promises_no_release(site, release):
     """Guards: that its reports are released within seconds was said for ever."""
@@ -231,6 +237,7 @@ def test_survey_that_is_over_without_a_report_promises_no_release(site, release)
     assert site.get(f"{VERSION}/counts").json["next_release"] is None
 
 
+@pytest.mark.sqlite
 def test_week_ends_as_monday_begins(site):
     published = site.publish(release="weekly")  # on Sunday, 1 March 2026
     site.fill(published, 20)
@@ -350,6 +357,7 @@ def test_released_reports_are_counted_by_day_of_release(site):
     assert by_day(site) == [("2026-03-02", 20, 20), ("2026-03-03", 50, 30)]
 
 
+@pytest.mark.sqlite
 def test_immediate_reports_are_counted_by_day_of_sealing(site):
     published = site.publish(release="immediate")
     site.fill(published, 20)
@@ -363,6 +371,7 @@ def test_immediate_reports_are_counted_by_day_of_sealing(site):
     assert by_day(site) == [("2026-03-01", 35, 35), ("2026-03-02", 55, 20)]
 
 
+@pytest.mark.sqlite
 def test_reports_of_the_end_are_counted_on_its_day(site):
     site.fill(site.publish(release="end"), 20)
     midnight(site)

@@ -98,6 +98,7 @@ def test_no_or_an_unknown_token_is_unauthorized(site, token):
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.sqlite
 def test_a_token_of_another_survey_is_unknown(site):
     site.publish(submission="token")
     other = site.publish(name="other", submission="token")
@@ -119,6 +120,7 @@ def test_a_token_raced_by_many_reports_is_spent_once(site):
     assert site.counts(published)["accepted"] == 1
 
 
+@pytest.mark.sqlite
 def test_an_open_survey_has_no_tokens(site):
     site.publish()
     answer = site.post("/api/v1/surveys/work/tokens", json={"count": 1})
@@ -207,6 +209,7 @@ def test_a_replaced_token_works_until_its_overlap_is_over(site):
     assert (works(site, old["token"]), works(site, new["token"])) == (False, True)
 
 
+@pytest.mark.sqlite
 def test_an_overlap_of_nothing_ends_the_old_token_at_once(site):
     site.publish()
     old = issue(site)
@@ -227,6 +230,7 @@ def test_rotation_extends_neither_the_old_token_nor_by_itself_the_new(site):
     assert found == [False, False, False, True]
 
 
+@pytest.mark.sqlite
 def test_the_overlap_is_a_day_by_default(site):
     assert rotate(site, issue(site)["id"]).json["replaced_until"] == "2026-03-02T12:00:00Z"
 
