@@ -10,6 +10,7 @@ from hushpoll_client.delivery.answers import Answer
 from hushpoll_client.delivery.transport import Transport
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.registry import query_named
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -110,9 +111,9 @@ class Calls:
         except (KeyError, TypeError, ValueError):
             raise unexpected(f"result of the query {query.name}") from None
 
-    def _asked(self, name: str, version: int, kind: type[Query[Any]], **given: Any) -> JsonMembers:
-        """Return the JSON form of a query's result; a parameter that is None has its default."""
-        return self.ask_json(name, version, kind.read(given))
+    def _asked(self, name: str, version: int, query: str, /, **given: Any) -> JsonMembers:
+        """Return the JSON form of the result of the query of a name; None is a default."""
+        return self.ask_json(name, version, query_named(query).read(given))
 
     def ask_json(self, name: str, version: int, query: Query[Any]) -> JsonMembers:
         """Return the JSON form of a query's result, as the server gives it."""

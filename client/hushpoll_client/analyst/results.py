@@ -15,8 +15,6 @@ from hushpoll_client.analyst.calls import (
     version_path,
 )
 from hushpoll_shared.qualifying.domains import Where
-from hushpoll_shared.queries.cross_tables import CrossTable
-from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -96,7 +94,7 @@ class ResultCalls(Calls):
             By attribute, the categories of which a report has one; by default all reports.
         """
         asked = {"confidence": confidence, "estimator": estimator, "where": where}
-        return self._asked(name, version, Estimates, **asked)
+        return self._asked(name, version, "estimates", **asked)
 
     def counts(self, name: str, version: int) -> CountsDocument:
         """Fetch the numbers of accepted and duplicate reports, and of refused ones by reason."""
@@ -106,7 +104,7 @@ class ResultCalls(Calls):
         self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
     ) -> JsonMembers:
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
-        return self._asked(name, version, CrossTable, a=a, b=b, confidence=confidence)
+        return self._asked(name, version, "cross-tables", a=a, b=b, confidence=confidence)
 
     def tidy_results(
         self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()

@@ -7,15 +7,6 @@ from collections.abc import Mapping, Sequence
 from hushpoll_client.analyst.calls import version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
 from hushpoll_shared.qualifying.domains import Where
-from hushpoll_shared.queries.answered_shares import Answered
-from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
-from hushpoll_shared.queries.dependencies import Dependencies
-from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.queries.ordered_changes import OrderedChange
-from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
-from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.scores import Score
 
@@ -52,7 +43,7 @@ class StatisticCalls(JobCalls):
         return self._asked(
             name,
             version,
-            ConditionalShares,
+            "conditional-shares",
             of=of,
             given=given,
             reference=reference,
@@ -64,7 +55,7 @@ class StatisticCalls(JobCalls):
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
     ) -> JsonMembers:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
-        return self._asked(name, version, Independence, a=a, b=b, alpha=alpha)
+        return self._asked(name, version, "independence", a=a, b=b, alpha=alpha)
 
     def simultaneous_estimates(
         self,
@@ -89,7 +80,12 @@ class StatisticCalls(JobCalls):
             That all intervals hold, in [0.01, 0.999999].
         """
         return self._asked(
-            name, version, Simultaneous, attribute=attribute, method=method, confidence=confidence
+            name,
+            version,
+            "simultaneous-estimates",
+            attribute=attribute,
+            method=method,
+            confidence=confidence,
         )
 
     def dependencies(
@@ -100,7 +96,7 @@ class StatisticCalls(JobCalls):
         With `where` they are about reports with some categories of some attributes alone.
         A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
         """
-        return self._asked(name, version, Dependencies, rate=rate, where=where)
+        return self._asked(name, version, "dependencies", rate=rate, where=where)
 
     def dependencies_by_job(
         self,
@@ -161,7 +157,7 @@ class StatisticCalls(JobCalls):
         return self._asked(
             name,
             version,
-            Change,
+            "changes",
             attribute=attribute,
             since_version=since_version,
             since_survey=since_survey,
@@ -240,7 +236,7 @@ class StatisticCalls(JobCalls):
         return self._asked(
             name,
             version,
-            Ordered,
+            "ordered-answers",
             attribute=attribute,
             scores=scores,
             quantiles=quantiles,
@@ -283,7 +279,7 @@ class StatisticCalls(JobCalls):
         return self._asked(
             name,
             version,
-            OrderedChange,
+            "ordered-changes",
             attribute=attribute,
             since_version=since_version,
             since_survey=since_survey,
@@ -323,7 +319,7 @@ class StatisticCalls(JobCalls):
         return self._asked(
             name,
             version,
-            SimultaneousMeans,
+            "simultaneous-means",
             attributes=attributes,
             given=given,
             scores=scores,
@@ -339,4 +335,6 @@ class StatisticCalls(JobCalls):
         confidence: float | None = None,
     ) -> JsonMembers:
         """Fetch shares among those who answered an attribute, or each that can be skipped."""
-        return self._asked(name, version, Answered, attribute=attribute, confidence=confidence)
+        return self._asked(
+            name, version, "answered-shares", attribute=attribute, confidence=confidence
+        )

@@ -7,11 +7,9 @@ click, which the base install does not have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Final
-
-from hushpoll_shared.querying.registry import all_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,14 @@ class Group:
         By the second word of the command.
     otherwise : str or None
         The command that is meant where the second word is none of them.
+    of_queries : bool
+        Whether queries have commands in it, which are added as it is first looked at.
     """
 
     summary: str
     commands: Mapping[str, Row]
     otherwise: str | None = None
+    of_queries: bool = False
 
 
 _BY_HAND: Final[dict[str, Row | Group]] = {
@@ -229,6 +230,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "Fit a regression of one attribute on others, perturbed or in clear.",
             ),
         },
+        of_queries=True,
     ),
     "regress": Group(
         "Say on which answers another one depends: regressions.",
@@ -270,6 +272,7 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
                 "Let a worker make the joint table of two or three attributes.",
             ),
         },
+        of_queries=True,
     ),
     "page-digest": Row(
         "hushpoll_client.cli.page_digest:page_digest",
@@ -353,25 +356,57 @@ _BY_HAND: Final[dict[str, Row | Group]] = {
 }
 
 
-def _with_queries(commands: dict[str, Row | Group]) -> dict[str, Row | Group]:
-    """Return the commands with those of each query: of a server, and of a file of records."""
-    found = dict(commands)
-    for query in all_queries().values():
-        group, _, last = query.command.rpartition(" ")
-        row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
-        on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
-        for where, place, one in (("server", group, row), ("file", "records", on_file)):
-            if where in query.own_command:
-                continue
-            within = found.get(place)
-            if isinstance(within, Group):
-                found[place] = replace(within, commands={**within.commands, last: one})
-            else:
-                found[last] = one
-    return found
+class Commands(MutableMapping[str, Row | Group]):
+    """Every command by name; the queries are loaded as soon as one of theirs can be meant."""
+
+    def __init__(self, by_hand: Mapping[str, Row | Group]) -> None:
+        self._rows = dict(by_hand)
+        self._whole = False
+
+    def __getitem__(self, name: str) -> Row | Group:
+        row = self._rows.get(name)
+        if row is None or (isinstance(row, Group) and row.of_queries):
+            return self._all()[name]
+        return row
+
+    def __setitem__(self, name: str, row: Row | Group) -> None:
+        self._rows[name] = row
+
+    def __delitem__(self, name: str) -> None:
+        del self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Row | Group]:
+        if not self._whole:
+            self._add_queries()
+            self._whole = True
+        return self._rows
+
+    def _add_queries(self) -> None:
+        """Add the commands of each query: of a server, and of a file of records."""
+        # A command that is none of theirs need not wait for the dataclasses of all results.
+        from hushpoll_shared.querying.registry import all_queries
+
+        for query in all_queries().values():
+            group, _, last = query.command.rpartition(" ")
+            row = Row("hushpoll_client.cli.queries:asking", "cli", query.summary, query=query.name)
+            on_file = replace(row, target="hushpoll_analysis.cli.queries:computing", extra="server")
+            for where, place, one in (("server", group, row), ("file", "records", on_file)):
+                if where in query.own_command:
+                    continue
+                within = self._rows.get(place)
+                if isinstance(within, Group):
+                    self._rows[place] = replace(within, commands={**within.commands, last: one})
+                else:
+                    self._rows[last] = one
 
 
-COMMANDS: Final = _with_queries(_BY_HAND)
+COMMANDS: Final = Commands(_BY_HAND)
 """Every command by name."""
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {

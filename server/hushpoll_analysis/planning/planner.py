@@ -31,6 +31,7 @@ from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
+from hushpoll_analysis.shuffling.amplification import check_crowd
 from hushpoll_analysis.shuffling.guarantee import DELTA, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
@@ -279,7 +280,7 @@ def outlook(
     -------
     Outlook
         JSON: ``own``, the option of the draft's own protocols and split; the other members are
-        those of `plan`.
+        those of `plan`, ``shuffled`` only with a `crowd`.
     """
     _check_n(n)
     _check_metric(metric)
@@ -289,7 +290,10 @@ def outlook(
         own = {**own, "audit_power": _powers(manifest.resolve(), n, assumptions)}
     shuffled = None
     if own.get("attributes"):
-        shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
+        check_crowd(n, delta)
+        # it takes as long as a fifth of the rest, and is shown where a crowd is named
+        if crowd is not None:
+            shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     candidates = []
     for protocol in ("own", *PROTOCOLS):
         for split in SPLITS:

@@ -7,28 +7,37 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.text import show
 
+_PACKAGE: Final = "hushpoll_shared.queries"
+
 
 @cache
 def all_queries() -> Mapping[str, type[Query[Any]]]:
     """Return the queries by name, in the order of their modules."""
-    package = import_module("hushpoll_shared.queries")
-    names = [one.name for one in iter_modules(package.__path__, f"{package.__name__}.")]
-    return MappingProxyType(
-        {
-            value.name: value
-            for name in names
-            if not name.endswith("__main__")
-            for value in vars(import_module(name)).values()
-            if isinstance(value, type) and issubclass(value, Query) and value.__module__ == name
-        }
+    package = import_module(_PACKAGE)
+    modules = [one.name for one in iter_modules(package.__path__, f"{_PACKAGE}.") if not one.ispkg]
+    found = [_query_in(module) for module in modules if not module.endswith("__main__")]
+    return MappingProxyType({query.name: query for query in found})
+
+
+def query_named(name: str) -> type[Query[Any]]:
+    """Return the query of this name; no module is loaded but its own, which is called as it is."""
+    return _query_in(f"{_PACKAGE}.{name.replace('-', '_')}")
+
+
+def _query_in(module: str) -> type[Query[Any]]:
+    (found,) = (
+        value
+        for value in vars(import_module(module)).values()
+        if isinstance(value, type) and issubclass(value, Query) and value.__module__ == module
     )
+    return found
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.examples import examples_of
 from hushpoll_client.cli.help.plain_numbers import require_plain_numbers
 from hushpoll_protocols.errors import MissingExtra
 
@@ -35,8 +35,8 @@ def finish(name: str, command: click.Command) -> None:
     if isinstance(command, click.Group):
         for second, inner in command.commands.items():
             finish(f"{name} {second}", inner)
-    elif command.epilog is None and name in EXAMPLES:
-        lines = "\n".join(map(_folded, EXAMPLES[name]))
+    elif command.epilog is None and (examples := examples_of(name)):
+        lines = "\n".join(map(_folded, examples))
         command.epilog = f"\b\nFor instance:\n{lines}"
 
 
