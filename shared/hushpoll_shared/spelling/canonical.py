@@ -105,12 +105,9 @@ def parse_json(data: bytes | bytearray | str) -> Any:
             f"the JSON text is not UTF-8 (byte {error.start}); send it as UTF-8"
         ) from None
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_int=_integer,
-            parse_float=_number,
-        )
+        if text.startswith("\ufeff"):
+            raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+        value = _READER.decode(text)
     except json.JSONDecodeError as error:
         # The decoder's own message holds no text of the document; its `doc` attribute holds all.
         raise InvalidJson(
@@ -118,8 +115,22 @@ def parse_json(data: bytes | bytearray | str) -> Any:
         ) from None
     except RecursionError:
         raise InvalidJson(f"JSON nested deeper than {_DEPTH}; flatten it") from None
-    _check_read(value, 0)
+    if isinstance(data, str) or not _is_simple(text):
+        _check_read(value, 0)
     return value
+
+
+def _is_simple(text: str) -> bool:
+    """Whether a text that was UTF-8 has no escape, no NaN or infinity, and few brackets.
+
+    It cannot have what `_check_read` refuses. Reports are so, and come by the thousand.
+    """
+    return (
+        "\\" not in text
+        and "NaN" not in text
+        and "Infinity" not in text
+        and text.count("[") + text.count("{") <= _DEPTH
+    )
 
 
 def _meant(key: object, allowed: frozenset[str]) -> str | None:
@@ -299,3 +310,8 @@ def _check_read(value: object, depth: int) -> None:
             except _NotFinite as error:
                 error.member = f"{key}.{error.member}" if error.member else str(key)
                 raise
+
+
+_READER: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer, parse_float=_number
+)
