@@ -76,7 +76,7 @@ def read_members(kind: type, document: Mapping[str, object], *without: str) -> d
     for name, (read, plain, may_be_missing) in _readers(kind).items():
         if name in without or (may_be_missing and name not in document):
             continue
-        value = document[name]
+        value: Any = document[name]
         found = type(value)
         if found not in plain or (found is float and not math.isfinite(value)):
             value = read(value)
