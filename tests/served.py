@@ -108,7 +108,9 @@ class Process:
         processes = []
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.Error):  # it has ended meanwhile
-                if f"hushpoll_server.processes.{name}" in " ".join(child.cmdline()):
+                # a new program, where a system does not fork, has the module in its command
+                module = f"hushpoll_server.processes.{name}"
+                if child.name() == f"hushpoll-{name}" or module in " ".join(child.cmdline()):
                     processes.append(child)
         return processes
 

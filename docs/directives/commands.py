@@ -10,7 +10,7 @@ import click
 
 from directives.markdown import code, table, target
 from hushpoll_client.cli.commands import COMMANDS, Group, Row
-from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.examples import examples_of
 from hushpoll_client.cli.help.finishing import finish
 
 
@@ -70,7 +70,7 @@ def _section(name: str, command: click.Command) -> str:
             table(("option", "what it does"), options),
             "For instance:",
             "",
-            code("\n".join(EXAMPLES.get(name, (usage,))), "sh"),
+            code("\n".join(examples_of(name) or (usage,)), "sh"),
         ]
     )
 

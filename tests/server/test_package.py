@@ -40,8 +40,14 @@ def test_without_flask_the_extra_is_named():
     "module", ["cli.serve", "processes.ingest", "processes.web", "processes.worker"]
 )
 def test_a_server_starts_without_what_only_counting_and_training_need(module):
-    """Guards: numba and pandas were half of the time that a start took."""
-    code = f"import sys, hushpoll_server.{module}; print(*sys.modules)"
+    """Guards: numba and pandas were half of the time that a start took.
+
+    The parent is forked, so it has no thread either.
+    """
+    code = (
+        f"import sys, threading, hushpoll_server.{module}; print(*sys.modules); "
+        "assert threading.active_count() == 1"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(found.stdout.split())
     assert f"hushpoll_server.{module}" in loaded

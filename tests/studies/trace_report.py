@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 FOLDER: Final = "TRACE_REPORT_FOLDER"
 SWITCH: Final = "switch"
@@ -71,11 +71,9 @@ def begin() -> None:
     folder = Path(os.environ[FOLDER])
     with (folder / SWITCH).open("r+b") as file:
         switch = mmap.mmap(file.fileno(), 1)
-    command = Path("/proc/self/cmdline").read_text().replace("\0", " ")
-    process = re.search(r"hushpoll_server\.(?!cli\.serve)[a-z._]+|(?<=play\(')[a-z]+", command)
-    notes = (folder / f"{os.getpid()}").open("a", buffering=1)
-    notes.write((process[0] if process else "serve") + "\n")
     noted: set[str] = set()
+    # by process: a forked child goes on with this function, and its parent's file is closed there
+    notes: dict[int, TextIO] = {os.getpid(): _begin_notes(folder)}
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         if event != "call" or not switch[0] or not frame.f_code.co_flags & CODE_OF_FUNCTION:
@@ -83,12 +81,27 @@ def begin() -> None:
         module = frame.f_globals.get("__name__") or ""
         if module == "__main__" and (spec := frame.f_globals.get("__spec__")) is not None:
             module = spec.name
-        if module not in noted and module.startswith(PACKAGES) and not _starting(frame):
+        if not module.startswith(PACKAGES) or _starting(frame):
+            return
+        if os.getpid() not in notes:
+            noted.clear()
+            notes[os.getpid()] = _begin_notes(folder)
+        if module not in noted:
             noted.add(module)
-            notes.write(module + "\n")
+            notes[os.getpid()].write(module + "\n")
 
     threading.setprofile(note)
     sys.setprofile(note)
+
+
+def _begin_notes(folder: Path) -> TextIO:
+    command = Path("/proc/self/cmdline").read_text().replace("\0", " ")
+    process = re.search(r"hushpoll_server\.(?!cli\.serve)[a-z._]+|(?<=play\(')[a-z]+", command)
+    child = re.fullmatch(r"hushpoll-([a-z]+)", Path("/proc/self/comm").read_text().strip())
+    name = process[0] if process else "serve"
+    notes = (folder / f"{os.getpid()}").open("a", buffering=1)
+    notes.write((f"hushpoll_server.processes.{child[1]}" if child else name) + "\n")
+    return notes
 
 
 def _starting(frame: FrameType | None) -> bool:

@@ -9,6 +9,7 @@ from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.querying.query import Query
+from hushpoll_shared.querying.registry import query_named
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -107,13 +108,13 @@ class Calls:
         except (KeyError, TypeError, ValueError):
             raise unexpected_answer(f"result of the query {query.name}") from None
 
-    def _answer(self, kind: type[Query[Any]], arguments: Mapping[str, object]) -> JsonMembers:
+    def _answer(self, query: str, arguments: Mapping[str, object]) -> JsonMembers:
         """Return the JSON form of a query's result; a parameter that is None has its default.
 
         `arguments` are those of the method that asks: its survey, and the query's parameters.
         """
         name, version, parameters = survey_and_parameters(arguments)
-        return self.ask_json(name, version, kind.read(parameters))
+        return self.ask_json(name, version, query_named(query).read(parameters))
 
     def ask_json(self, name: str, version: int, query: Query[Any]) -> JsonMembers:
         """Return the JSON form of a query's result, as the server gives it."""

@@ -8,17 +8,6 @@ from typing import Any
 from hushpoll_client.analyst.calls import object_of, version_path
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, JobCalls, OnLook
 from hushpoll_shared.qualifying.domains import Where
-from hushpoll_shared.queries.answered_shares import Answered
-from hushpoll_shared.queries.changes import Change
-from hushpoll_shared.queries.conditional_shares import ConditionalShares
-from hushpoll_shared.queries.cross_tables import CrossTable
-from hushpoll_shared.queries.dependencies import Dependencies
-from hushpoll_shared.queries.estimates import Estimates
-from hushpoll_shared.queries.independence import Independence
-from hushpoll_shared.queries.ordered_answers import Ordered
-from hushpoll_shared.queries.ordered_changes import OrderedChange
-from hushpoll_shared.queries.simultaneous_estimates import Simultaneous
-from hushpoll_shared.queries.simultaneous_means import SimultaneousMeans
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.scores import Score
@@ -48,13 +37,13 @@ class StatisticCalls(JobCalls):
         where : mapping, optional
             By attribute, the categories of which a report has one; by default all reports.
         """
-        return self._answer(Estimates, locals())
+        return self._answer("estimates", locals())
 
     def cross_table(
         self, name: str, version: int, a: str, b: str, *, confidence: float | None = None
     ) -> JsonMembers:
         """Fetch the joint frequencies of two attributes, with intervals of a confidence."""
-        return self._answer(CrossTable, locals())
+        return self._answer("cross-tables", locals())
 
     def tidy_results(
         self, name: str, version: int, queries: Sequence[Query[Any] | str] = ()
@@ -102,13 +91,13 @@ class StatisticCalls(JobCalls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        return self._answer(ConditionalShares, locals())
+        return self._answer("conditional-shares", locals())
 
     def independence(
         self, name: str, version: int, a: str, b: str, *, alpha: float | None = None
     ) -> JsonMembers:
         """Fetch a test that two attributes are independent, at the level `alpha` (0.05)."""
-        return self._answer(Independence, locals())
+        return self._answer("independence", locals())
 
     def simultaneous_estimates(
         self,
@@ -130,7 +119,7 @@ class StatisticCalls(JobCalls):
         confidence : float, optional
             That all intervals hold, in [0.01, 0.999999].
         """
-        return self._answer(Simultaneous, locals())
+        return self._answer("simultaneous-estimates", locals())
 
     def dependencies(
         self, name: str, version: int, *, rate: float | None = None, where: Where | None = None
@@ -140,7 +129,7 @@ class StatisticCalls(JobCalls):
         With `where` they are about reports with some categories of some attributes alone.
         A server refuses where many pairs have rare answers; `dependencies_by_job` takes its time.
         """
-        return self._answer(Dependencies, locals())
+        return self._answer("dependencies", locals())
 
     def dependencies_by_job(
         self,
@@ -189,7 +178,7 @@ class StatisticCalls(JobCalls):
         confidence, simultaneous
             See :meth:`conditional_shares`.
         """
-        return self._answer(Change, locals())
+        return self._answer("changes", locals())
 
     def weighted_shares(
         self,
@@ -252,7 +241,7 @@ class StatisticCalls(JobCalls):
         simultaneous : bool
             Whether all intervals hold together with this confidence.
         """
-        return self._answer(Ordered, locals())
+        return self._answer("ordered-answers", locals())
 
     def ordered_changes(
         self,
@@ -280,7 +269,7 @@ class StatisticCalls(JobCalls):
         threshold, confidence, simultaneous
             See :meth:`ordered_answers`; `simultaneous` is about the differences.
         """
-        return self._answer(OrderedChange, locals())
+        return self._answer("ordered-changes", locals())
 
     def simultaneous_means(
         self,
@@ -305,7 +294,7 @@ class StatisticCalls(JobCalls):
         confidence : float, optional
             That all intervals hold; see :meth:`ordered_answers`.
         """
-        return self._answer(SimultaneousMeans, locals())
+        return self._answer("simultaneous-means", locals())
 
     def answered_shares(
         self,
@@ -316,4 +305,4 @@ class StatisticCalls(JobCalls):
         confidence: float | None = None,
     ) -> JsonMembers:
         """Fetch shares among those who answered an attribute, or each that can be skipped."""
-        return self._answer(Answered, locals())
+        return self._answer("answered-shares", locals())

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from hushpoll_client.cli.commands import COMMANDS, SECTIONS, Group, Row
@@ -124,7 +123,9 @@ def _imported(name: str, row: Row) -> click.Command:
 
 
 def _check_release() -> None:
-    # pip only warns if one of the distributions is upgraded alone.
+    # pip only warns if one of the distributions is upgraded alone. A device needs no look at it.
+    from importlib.metadata import PackageNotFoundError, version
+
     own = version("hushpoll")
     for other, folders in _OTHERS.items():
         try:
@@ -145,7 +146,7 @@ def _check_release() -> None:
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(version("hushpoll"), prog_name="hushpoll")
+@click.version_option(package_name="hushpoll", prog_name="hushpoll")
 def hushpoll() -> None:
     """Ask sensitive questions under local differential privacy, and read what people answered.
 

@@ -7,11 +7,9 @@ click, which the base install does not have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from typing import Final
-
-from hushpoll_shared.querying.registry import all_queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,9 @@ class Group:
     otherwise: str | None = None
     """The command that is meant where the second word is none of them."""
 
+    of_queries: bool = False
+    """Whether queries have commands in it, which are added as it is first looked at."""
+
 
 def _rows(package: str, extra: str, commands: Mapping[str, tuple[str, str]]) -> dict[str, Row]:
     """Return rows by name of a command's `(module:attribute, summary)` in a package."""
@@ -55,9 +56,9 @@ _GROUPS: Final[Mapping[str, Group]] = {
     "draft": Group("Keep a manifest on a server while it is written."),
     "fairness": Group("Estimate group fairness, from records or from predictions."),
     "manifest": Group("Check the manifest of a survey; print its JSON Schema."),
-    "records": Group("Compute statistics of an exported file, on this machine."),
+    "records": Group("Compute statistics of an exported file, on this machine.", of_queries=True),
     "regress": Group("Say on which answers another one depends: regressions.", otherwise="survey"),
-    "relate": Group("Compare groups, relate questions, and show changes."),
+    "relate": Group("Compare groups, relate questions, and show changes.", of_queries=True),
     "results": Group("Show all results as one table; publish and withdraw results."),
     "user": Group("Add and remove people who sign in, and give them roles."),
 }
@@ -225,6 +226,9 @@ _ROWS: Final = {
 
 def _query_rows() -> dict[str, Row]:
     """Return the rows of each query: of a server, and of a file of records."""
+    # A command that is none of theirs need not wait for the dataclasses of all results.
+    from hushpoll_shared.querying.registry import all_queries
+
     rows = {}
     for query in all_queries().values():
         row = Row("hushpoll_client.cli.queries:command_of", "cli", query.summary, query=query.name)
@@ -249,7 +253,39 @@ def _grouped(rows: Mapping[str, Row]) -> dict[str, Row | Group]:
     return dict(sorted(commands.items()))
 
 
-COMMANDS: Final = _grouped({**_ROWS, **_query_rows()})
+class Commands(MutableMapping[str, Row | Group]):
+    """Every command by name; the queries are loaded as soon as one of theirs can be meant."""
+
+    def __init__(self) -> None:
+        self._commands = _grouped(_ROWS)
+        self._whole = False
+
+    def __getitem__(self, name: str) -> Row | Group:
+        command = self._commands.get(name)
+        if command is None or (isinstance(command, Group) and command.of_queries):
+            return self._all()[name]
+        return command
+
+    def __setitem__(self, name: str, command: Row | Group) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Row | Group]:
+        if not self._whole:
+            self._commands = {**_grouped({**_ROWS, **_query_rows()})}
+            self._whole = True
+        return self._commands
+
+
+COMMANDS: Final = Commands()
 """Every command by name."""
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {

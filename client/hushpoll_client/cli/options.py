@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,11 +16,13 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, OnLook, how_far, show_hint
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import HushpollError, TransportError
-from hushpoll_shared.cli.statistic_commands import Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.table_files import guarantee
 from hushpoll_shared.wire.documents import JobDocument
+
+if TYPE_CHECKING:
+    from hushpoll_shared.cli.statistic_commands import Statistic
 
 _UNAUTHORIZED = 401
 _Command = TypeVar("_Command", bound=Callable[..., object])

@@ -15,13 +15,13 @@ from hushpoll_shared.cli.statistic_commands import JOINT_TABLE, WEIGHTED_SHARES,
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.queries.dependencies import Dependencies
-from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.querying.registry import query_named
 from hushpoll_shared.spelling.json_values import JsonMembers
 
 
 def command_of(name: str) -> click.Command:
     """Return the command that asks a server the query of a name."""
-    query = all_queries()[name]
+    query = query_named(name)
 
     def ask(client: AnalystClient, name: str, version: int, **asked: Any) -> JsonMembers:
         before = asked.get("since_survey") or name, asked.get("since_version", version)

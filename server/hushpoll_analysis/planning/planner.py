@@ -31,7 +31,7 @@ from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
 from hushpoll_analysis.records.answering import audited, of_respondents, require_answered
 from hushpoll_analysis.records.laws import law_of, members_of_categories
-from hushpoll_analysis.shuffling import DELTA, shuffle_guarantee
+from hushpoll_analysis.shuffling import DELTA, check_crowd, shuffle_guarantee
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -240,7 +240,8 @@ def outlook(
     Options are looked at from the least total variance on, until one finds the gap often enough, so
     most of the comparison is not computed. `drafted` is what :func:`as_drafted` has said of the
     same draft and n, so that it is not computed again. ``own`` is the option of the draft's own
-    protocols and split; all else is as in `plan`.
+    protocols and split; all else is as in `plan`, but ``shuffled``
+    is given only with a `crowd`.
     """
     _check_n(n)
     _check_metric(metric)
@@ -250,7 +251,10 @@ def outlook(
         own = {**own, "audit_power": _powers(manifest.resolve(), n, assumptions)}
     shuffled = None
     if own.get("attributes"):
-        shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
+        check_crowd(n, delta)
+        # it takes as long as a fifth of the rest, and is shown where a crowd is named
+        if crowd is not None:
+            shuffled = shuffle_guarantee(manifest.resolve(), n, delta=delta, crowd=crowd).to_dict()
     candidates = []
     for protocol in ("own", *PROTOCOLS):
         for split in SPLITS:

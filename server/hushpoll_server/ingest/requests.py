@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+import os
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import chain
 from typing import Any, Final
 
 from hushpoll_server.answering import coding_of, too_large
@@ -25,6 +26,8 @@ SMALL_BYTES: Final = 16_384
 HELD_BYTES: Final = 256 * 2**20
 HEAD_BYTES: Final = 65_536
 MOST_HEADERS: Final = 100
+ID_BYTES: Final = 8
+IDS_DRAWN: Final = 256
 # The rest of a refused body is read and thrown away up to this, so that its client sees the answer.
 DRAINED_BYTES: Final = 64 * 2**20
 
@@ -37,8 +40,15 @@ _ONCE: Final = frozenset(
 )  # fmt: skip
 
 
-def _size(header: tuple[bytes, bytes]) -> int:
-    return len(header[0]) + len(header[1]) + 4
+def _ids() -> Iterator[str]:
+    """Yield ids that nobody can guess; a call of the system gives random bytes for many."""
+    while True:
+        drawn = os.urandom(ID_BYTES * IDS_DRAWN).hex()
+        for start in range(0, len(drawn), 2 * ID_BYTES):
+            yield drawn[start : start + 2 * ID_BYTES]
+
+
+_IDS: Final = _ids()
 
 
 class Disconnected(Exception):  # it is an outcome: there is no client left to answer
@@ -56,7 +66,7 @@ class Request:
     def __init__(self, scope: Scope, receive: Receive, seconds: float) -> None:
         self.scope = scope
         # Never taken from the request: an id chosen by the sender could identify them in the log.
-        self.id = secrets.token_hex(8)
+        self.id = next(_IDS)
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.head: dict[bytes, bytes] = dict(scope["headers"])
@@ -108,7 +118,9 @@ class Request:
             raise _malformed("the request is of another version than HTTP/1.1")
         headers = self.scope["headers"]
         size = len(self.scope.get("raw_path", b"")) + len(self.scope.get("query_string", b""))
-        if len(headers) > MOST_HEADERS or size + sum(map(_size, headers)) > HEAD_BYTES:
+        # a colon, a blank and a line's end besides name and value
+        size += sum(map(len, chain.from_iterable(headers))) + 4 * len(headers)
+        if len(headers) > MOST_HEADERS or size > HEAD_BYTES:
             raise _malformed(f"its head has more than {MOST_HEADERS} headers or {HEAD_BYTES} bytes")
         if len(self.head) == len(headers):
             return

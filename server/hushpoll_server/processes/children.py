@@ -11,10 +11,12 @@ import gc
 import json
 import os
 import resource
+import select
 import signal
 import sys
 import threading
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Final
 
 from hushpoll_server import logs
@@ -62,6 +64,11 @@ class Orders:
         values = settings.model_dump(exclude={"clock"})
         return cls(values, listener, web_socket, lock, server)
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What the child inherits, apart from its standard streams."""
+        return tuple(one for one in (self.listener, self.lock) if one is not None)
+
     def line(self) -> bytes:
         """Return the orders as the line that a child reads."""
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -73,7 +80,7 @@ def begin() -> tuple[Orders, Settings]:
     if not line:
         os._exit(ORPHANED)
     orders = Orders(**json.loads(line))
-    threading.Thread(target=_end_with_parent, name="hushpoll-parent", daemon=True).start()
+    end_with_parent()
     settings = Settings(**orders.settings)
     logs.to_stderr(settings.log_level)
     return orders, settings
@@ -115,8 +122,24 @@ def raise_descriptor_limit() -> int:
     return hard
 
 
-def _end_with_parent() -> None:
-    # The descriptor itself: at the end, the interpreter would wait for a reader of the file object.
-    while os.read(0, 4096):
-        pass
+@cache
+def end_with_parent() -> None:
+    """End this process with its parent from now on; a second time nothing is added.
+
+    Where a closed pipe shows without being read, it may be called before the orders are read.
+    """
+    threading.Thread(target=_wait_for_its_end, name="hushpoll-parent", daemon=True).start()
+
+
+def _wait_for_its_end() -> None:
+    if sys.platform == "linux":
+        end = select.poll()
+        end.register(0, 0)  # that the other end is closed is told in any case
+        while not end.poll():
+            pass
+    else:
+        # The descriptor itself: at the end, the interpreter would wait for a reader of the file
+        # object.
+        while os.read(0, 4096):
+            pass
     os._exit(ORPHANED)

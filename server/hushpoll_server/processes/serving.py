@@ -10,7 +10,6 @@ import errno
 import secrets
 import signal
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.logs import get_logger
 from hushpoll_server.processes.children import Orders
 from hushpoll_server.processes.files import SOCKET_NAME, socket_folder
+from hushpoll_server.processes.launch import Launch, Process, launch
 from hushpoll_server.services.surveys.access import Access
 from hushpoll_server.store import migrate
 from hushpoll_server.store.catalogue import TokenStore
@@ -56,12 +56,15 @@ class Child:
         The module whose ``run`` it calls.
     orders : Orders
         Its standard input.
+    launch : callable
+        Starts it.
     """
 
-    def __init__(self, module: str, orders: Orders) -> None:
+    def __init__(self, module: str, orders: Orders, launch: Launch) -> None:
         self._module = module
         self._orders = orders
-        self._process: asyncio.subprocess.Process | None = None
+        self._launch = launch
+        self._process: Process | None = None
         self._stopping = asyncio.Event()
         self.ready = asyncio.Event()
 
@@ -95,28 +98,12 @@ class Child:
         except TimeoutError:
             log.error("child-killed", module=self._module)
             with suppress(ProcessLookupError):
-                process.kill()
+                process.send_signal(signal.SIGKILL)
 
     async def _run(self) -> int:
-        orders = self._orders
-        inherited = [one for one in (orders.listener, orders.lock) if one is not None]
-        process = self._process = await asyncio.create_subprocess_exec(
-            # What is loaded stays, so passes of the collector meanwhile are for nothing; `ready`
-            # has it begin.
-            sys.executable, "-P", "-c",
-            f"import gc; gc.disable(); from {self._module} import run; run()",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            pass_fds=inherited,
-            # A signal to the whole group is the parent's to pass on, one kind after the other.
-            start_new_session=True,
-        )  # fmt: skip
-        if process.stdin is not None and process.stdout is not None:  # which are pipes
-            with suppress(OSError):
-                process.stdin.write(orders.line())
-                await process.stdin.drain()
-            # The pipe stays open: the child ends when it is closed.
-            if await process.stdout.readline():
-                self.ready.set()
+        process = self._process = await self._launch(self._module, self._orders)
+        if await process.said_ready():
+            self.ready.set()
         code = await process.wait()
         metrics.process_ended(process.pid)
         return code
@@ -182,7 +169,7 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     ingest_children, others, workers = (
-        [Child(*arguments) for arguments in kind] for kind in (ingest, web, worker)
+        [Child(*arguments, launch()) for arguments in kind] for kind in (ingest, web, worker)
     )
     answering = (*ingest_children, *others)
     keeping = [asyncio.create_task(child.keep()) for child in answering]

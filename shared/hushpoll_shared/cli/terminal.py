@@ -260,8 +260,13 @@ def _part(table: Table, places: list[int], *, rows: int | None = None) -> Table:
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show a bar, rate and time left on standard error; yields what takes the steps just done."""
-    # Only long commands pay for importing it.
     from rich.console import Console
+
+    console = Console(stderr=True, markup=False, emoji=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    # Only long commands on a terminal pay for importing it.
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -278,10 +283,6 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed or 0:,.0f}/s")
 
-    console = Console(stderr=True, markup=False, emoji=False)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -297,18 +298,20 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
 def waiting(description: str) -> Iterator[Callable[[str], None]]:
     """Show on a terminal's standard error a work's state and time; yields what takes the state."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True, markup=False, emoji=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[state]}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as line:
+    with Progress(*columns, console=console, transient=True) as line:
         task = line.add_task(description, total=None, state="")
         yield lambda state: line.update(task, state=printable(state))
 

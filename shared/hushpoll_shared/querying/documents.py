@@ -11,6 +11,10 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 _AS_THEY_ARE: Final = frozenset({str, int, bool})
+_PLAIN: Final[Mapping[Any, frozenset[type]]] = {
+    float: frozenset({float, int}), **{kind: frozenset({kind}) for kind in _AS_THEY_ARE},
+}  # fmt: skip
+"""By the type of a member, of which types JSON has it; a float must be finite as well."""
 _Reader = Callable[[Any], Any]
 
 
@@ -29,8 +33,12 @@ def to_json(value: Any) -> Any:
         return {name: to_json(one) for name, one in value.items()}
     if is_dataclass(value):
         kind: Any = type(value)
-        names, values_of, others = _written(kind)
+        names, values_of, numbers, others = _written(kind)
         document = dict(zip(names, values_of(value), strict=True))
+        for name in numbers:
+            number = document[name]
+            if number is not None and not math.isfinite(number):
+                document[name] = None
         for name in others:
             document[name] = to_json(document[name])
         return document
@@ -38,16 +46,20 @@ def to_json(value: Any) -> Any:
 
 
 @cache
-def _written(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Any], tuple[str, ...]]:
-    """Return a dataclass's members, what takes them all at once, and those to be written.
+def _written(
+    kind: type,
+) -> tuple[tuple[str, ...], Callable[[Any], Any], tuple[str, ...], tuple[str, ...]]:
+    """Return a dataclass's members, what takes them all, the numbers, and those to be written.
 
     A table may have a million rows, each with the same few members. Texts, whole numbers and
     switches are JSON as they are.
     """
     names, hints = tuple(one.name for one in fields(kind)), get_type_hints(kind)
-    others = tuple(n for n in names if not set(alternatives(hints[n])[0]) <= _AS_THEY_ARE)
+    types = {name: set(alternatives(hints[name])[0]) for name in names}
+    numbers = tuple(name for name in names if types[name] == {float})
+    others = tuple(n for n in names if n not in numbers and not types[n] <= _AS_THEY_ARE)
     taken: Callable[[Any], Any] = attrgetter(*names)
-    return names, taken if len(names) > 1 else lambda value: (taken(value),), others
+    return names, taken if len(names) > 1 else lambda value: (taken(value),), numbers, others
 
 
 def read_members(kind: type, document: Mapping[str, object], *without: str) -> dict[str, Any]:
@@ -55,20 +67,32 @@ def read_members(kind: type, document: Mapping[str, object], *without: str) -> d
 
     A member whose field has a default may be missing: results that were kept before have none.
     """
-    return {
-        name: read(document[name])
-        for name, (read, may_be_missing) in _readers(kind).items()
-        if name not in without and (name in document or not may_be_missing)
-    }
+    members = {}
+    for name, (read, plain, may_be_missing) in _readers(kind).items():
+        if name in without or (may_be_missing and name not in document):
+            continue
+        value: Any = document[name]
+        found = type(value)
+        if found not in plain or (found is float and not math.isfinite(value)):
+            value = read(value)
+        members[name] = value
+    return members
 
 
 @cache
-def _readers(kind: type) -> dict[str, tuple[_Reader, bool]]:
-    """Return for each member what reads it, and whether it has a default."""
+def _readers(kind: type) -> dict[str, tuple[_Reader, frozenset[type], bool]]:
+    """Return what reads each member, the types that are read already, whether it has a default."""
     hints = get_type_hints(kind)
     return {
-        one.name: (_reader(hints[one.name]), one.default is not MISSING) for one in fields(kind)
+        one.name: (_reader(hint), _plain(hint), one.default is not MISSING)
+        for one, hint in ((one, hints[one.name]) for one in fields(kind))
     }
+
+
+def _plain(hint: Any) -> frozenset[type]:
+    kinds, optional = alternatives(hint)
+    plain = _PLAIN.get(kinds[0], frozenset()) if len(kinds) == 1 else frozenset()
+    return plain | {NoneType} if plain and optional else plain
 
 
 def alternatives(hint: Any) -> tuple[tuple[Any, ...], bool]:

@@ -7,29 +7,38 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.text import show
 
+_PACKAGE: Final = "hushpoll_shared.queries"
+
 
 @cache
 def all_queries() -> Mapping[str, type[Query[Any]]]:
     """Return the queries by name, in the order of their modules."""
-    package = import_module("hushpoll_shared.queries")
-    names = [one.name for one in iter_modules(package.__path__, f"{package.__name__}.")]
-    return MappingProxyType(
-        {
-            value.name: value
-            for name in names
-            if not name.endswith("__main__")
-            for value in vars(import_module(name)).values()
-            if isinstance(value, type) and issubclass(value, Query) and value.__module__ == name
-            if "name" in vars(value)
-        }
-    )
+    package = import_module(_PACKAGE)
+    modules = [one.name for one in iter_modules(package.__path__, f"{_PACKAGE}.")]
+    queries = [query for one in modules if "__main__" not in one for query in _queries_in(one)]
+    return MappingProxyType({query.name: query for query in queries})
+
+
+def query_named(name: str) -> type[Query[Any]]:
+    """Return the query of this name; no module is loaded but its own, which is called as it is."""
+    (query,) = _queries_in(f"{_PACKAGE}.{name.replace('-', '_')}")
+    return query
+
+
+def _queries_in(module: str) -> list[type[Query[Any]]]:
+    return [
+        value
+        for value in vars(import_module(module)).values()
+        if isinstance(value, type) and issubclass(value, Query) and value.__module__ == module
+        if "name" in vars(value)
+    ]
 
 
 @cache

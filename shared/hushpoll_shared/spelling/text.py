@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -33,6 +34,8 @@ _FORBIDDEN: Final = re.compile(
 )
 
 
+_NO_TEXT: Final = frozenset({float, int, bool, type(None)})
+
 # Characters that Python calls printable but that show nothing: fillers, joiners, variants.
 _INVISIBLE: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
@@ -53,6 +56,10 @@ def printable(value: object) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
+# a table has few keys, each in very many rows
+_printable_key: Final = lru_cache(maxsize=1024)(printable)
+
+
 def printable_lines(text: str) -> str:
     """Return lines of text, each :func:`printable`; for lines that this program broke itself."""
     return "\n".join(map(printable, text.split("\n")))
@@ -60,15 +67,16 @@ def printable_lines(text: str) -> str:
 
 def made_printable(document: object) -> object:
     """Return a JSON document from another machine with all its texts :func:`printable`."""
-    match document:
-        case str():
-            return printable(document)
-        case dict():
-            return {printable(key): made_printable(value) for key, value in document.items()}
-        case list() | tuple():
-            return [made_printable(item) for item in document]
-        case _:
-            return document
+    if isinstance(document, str):
+        return printable(document)
+    if isinstance(document, dict):
+        return {
+            _printable_key(key): value if type(value) in _NO_TEXT else made_printable(value)
+            for key, value in document.items()
+        }
+    if isinstance(document, list | tuple):
+        return [item if type(item) in _NO_TEXT else made_printable(item) for item in document]
+    return document
 
 
 def isolated(name: str) -> str:

@@ -332,7 +332,7 @@ class Layout:
         clear: dict[str, int] = {}
         left_out = self._check_masks(record) if self.masks else None
         for field in self.fields:
-            part = record[field.offset : field.end]
+            part = record[field.offset : field.offset + field.size]
             if left_out is not None and field.name in left_out:
                 _check_zero(field, part)
                 continue
@@ -342,7 +342,8 @@ class Layout:
                 self._check_clear_follow_up(field, clear)
                 continue
             try:
-                field.oracle.check(part)
+                # its length is that of the part
+                field.oracle.form.check(part, field.oracle.name)
             except MalformedRecord as error:
                 raise MalformedRecord(
                     f"{field.name}: {error}", reason=error.reason, field=field.name

@@ -145,9 +145,18 @@ def test_outlook_recommends_what_the_whole_comparison_does(n):
     """With few respondents no option finds the gap often enough, with many several do."""
     draft = Manifest.from_dict(DRAFT)
     told, whole = outlook(draft, n), plan(draft, n)
-    for member in ("recommended", "reason", "optimal_gain", "shuffled", "metric", "n", "survey"):
+    for member in ("recommended", "reason", "optimal_gain", "metric", "n", "survey"):
         assert told[member] == whole[member], member
     assert told["own"] == whole["options"][0]
+
+
+def test_outlook_speaks_of_a_shuffler_where_a_crowd_is_named_and_always_checks_delta():
+    """Guards: a plan waited for what it did not show."""
+    draft = Manifest.from_dict(DRAFT)
+    assert outlook(draft, 5000)["shuffled"] is None
+    assert outlook(draft, 5000, crowd=500)["shuffled"] == plan(draft, 5000, crowd=500)["shuffled"]
+    with pytest.raises(InvalidParameter, match="delta is 2"):
+        outlook(draft, 5000, delta=2.0)
 
 
 def test_the_command_leads_with_what_the_draft_can_tell(tmp_path):

@@ -18,8 +18,8 @@ from hushpoll_server.store.sqlite.session import path_of
 
 TABLES = ("inbox", "sealed_ids", "segments")
 ROLES = {
-    "ingest": re.compile(r"hushpoll_server\.processes\.ingest"),
-    "web": re.compile(r"hushpoll_server\.processes\.web"),
+    "ingest": re.compile(r"hushpoll-ingest|hushpoll_server\.processes\.ingest"),
+    "web": re.compile(r"hushpoll-web|hushpoll_server\.processes\.web"),
 }
 
 
@@ -62,7 +62,7 @@ def spent(url: str, own: psutil.Process | None = None) -> Spent:
 def _processes(url: str, own: psutil.Process | None) -> Iterator[tuple[str, psutil.Process]]:
     for process in (own or psutil.Process()).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            words = " ".join(process.cmdline())
+            words = " ".join((process.name(), *process.cmdline()))
             if "hushpoll" in words and "postgres" not in process.name():
                 roles = [role for role, pattern in ROLES.items() if pattern.search(words)]
                 yield (roles[0] if roles else "other"), process

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli import command_group, commands
+from hushpoll_client.cli import commands
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.commands import COMMANDS, SECTIONS
-from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.examples import all_examples
 from waiting import LONGEST_SECONDS
 
 # A finder that hides packages, as an environment without an extra does.
@@ -81,6 +81,36 @@ def test_help_imports_no_command():
     assert not loaded & (targets | {"numpy", "flask", "requests", "lightgbm"})
 
 
+@pytest.mark.parametrize(
+    ("words", "spared"),
+    [
+        (["--version"], {"hushpoll_shared.querying", "requests", "rich"}),
+        (["token", "--help"], {"hushpoll_shared.queries", "importlib.metadata"}),
+        (["estimate", "--help"], {"hushpoll_shared.queries.ordered_answers", "rich.progress"}),
+    ],
+)
+def test_a_command_loads_no_query_that_it_does_not_ask(words, spared):
+    """Guards: the dataclasses of all results were a third of what every command loaded."""
+    code = (
+        "import sys\nfrom hushpoll_client.cli.commandline import main\n"
+        f"try:\n    main({words})\nexcept SystemExit:\n    print('|', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(done.stdout.partition("|")[2].split())
+    assert "hushpoll_client.cli.command_group" in loaded
+    assert not loaded & spared
+
+
+def test_groups_say_whether_queries_have_commands_in_them():
+    written = dict(commands._BY_HAND)
+    for name, row in COMMANDS.items():
+        before = written.get(name)
+        if isinstance(before, commands.Group):
+            assert before.of_queries == (len(row.commands) > len(before.commands))
+        else:
+            assert before in (row, None)
+
+
 def test_version(capsys):
     code, out, _ = call(capsys, "--version")
     assert (code, out) == (0, "hushpoll, version 0.1.0\n")
@@ -108,7 +138,7 @@ def test_help_has_the_examples_in_lines_that_a_shell_reads_as_one(capsys, name):
     _, _, shown = out.partition("For instance:\n")
     assert max(map(len, out.splitlines())) <= 80
     joined = re.sub(r"\\\n\s*", "", shown)
-    assert [line.strip() for line in joined.strip().splitlines()] == list(EXAMPLES[name])
+    assert [line.strip() for line in joined.strip().splitlines()] == list(all_examples()[name])
 
 
 def test_help_calls_a_number_so(capsys):
@@ -243,7 +273,7 @@ def test_a_missing_distribution_is_3_and_named(hidden, command):
 
 def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
     versions = {"hushpoll": "2.0.0", "hushpoll-server": "1.0.0"}
-    monkeypatch.setattr(command_group, "version", lambda name: versions.get(name, "2.0.0"))
+    monkeypatch.setattr("importlib.metadata.version", lambda name: versions.get(name, "2.0.0"))
     code, out, err = call(capsys, "serve", "--help")
     assert (code, out) == (1, "")
     assert "hushpoll-server is of version 1.0.0 and hushpoll of version 2.0.0" in err

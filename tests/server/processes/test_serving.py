@@ -21,6 +21,7 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.config.settings import Settings
 from hushpoll_server.processes import serving
 from hushpoll_server.processes.children import Orders
+from hushpoll_server.processes.launch import new_program
 from hushpoll_server.processes.serving import Child, listen
 from hushpoll_server.store.database import Database
 from hushpoll_server.store.schema import inbox, sealed_ids
@@ -126,7 +127,9 @@ def test_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
 
     async def keep():
         with socket.socket() as listener:
-            child = Child("child_that_stays", Orders({}, listener.fileno(), "", None, ""))
+            child = Child(
+                "child_that_stays", Orders({}, listener.fileno(), "", None, ""), new_program
+            )
             monkeypatch.setattr(sys, "executable", str(tmp_path / "away"))
             keeping = asyncio.create_task(child.keep())
             await asyncio.sleep(0.3)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final
-
-from hushpoll_shared.querying.registry import all_queries
 
 _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
     "answer": (
@@ -180,6 +179,8 @@ _BY_HAND: Final[dict[str, tuple[str, ...]]] = {
 
 def _of_queries() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield an example of each query's commands, of a server and of a file."""
+    from hushpoll_shared.querying.registry import all_queries  # as in the table of commands
+
     for query in all_queries().values():
         on_file = f"records {query.command.rpartition(' ')[2]}"
         for name, subject, since in (
@@ -196,5 +197,12 @@ def _of_queries() -> Iterator[tuple[str, tuple[str, ...]]]:
             yield name, (" ".join(filter(None, words)),)
 
 
-EXAMPLES: Final = {**dict(_of_queries()), **_BY_HAND}
-"""By the name of the command."""
+@cache
+def all_examples() -> Mapping[str, tuple[str, ...]]:
+    """Return the examples of every command, by its whole name."""
+    return {**dict(_of_queries()), **_BY_HAND}
+
+
+def examples_of(name: str) -> tuple[str, ...]:
+    """Return the examples of a command, or none; only those of a query load the queries."""
+    return _BY_HAND.get(name) or all_examples().get(name, ())

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.examples import examples_of
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 
@@ -34,8 +34,8 @@ def finish(name: str, command: click.Command) -> None:
     if isinstance(command, click.Group):
         for second, inner in command.commands.items():
             finish(f"{name} {second}", inner)
-    elif command.epilog is None and name in EXAMPLES:
-        lines = "\n".join(map(_folded, EXAMPLES[name]))
+    elif command.epilog is None and (examples := examples_of(name)):
+        lines = "\n".join(map(_folded, examples))
         command.epilog = f"\b\nFor instance:\n{lines}"
 
 

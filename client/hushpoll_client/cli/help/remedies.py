@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from hushpoll_client.cli.help.examples import EXAMPLES
+from hushpoll_client.cli.help.examples import examples_of
 from hushpoll_protocols.errors import MissingExtra
 
 try:
@@ -45,7 +45,7 @@ def _with_what_is_missing(error: click.MissingParameter) -> click.MissingParamet
         return error
     elif isinstance(error.param, click.Option) and error.param.help:
         message = f"It is needed: {error.param.help}"
-    elif examples := EXAMPLES.get(_command_of(error)):
+    elif examples := examples_of(_command_of(error)):
         message = f"For instance: {examples[0]}"
     else:
         return error
