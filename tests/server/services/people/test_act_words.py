@@ -29,11 +29,13 @@ def codes(call: ast.Call) -> Iterator[str]:
             code = call.args[1]
         case ast.Name(id="_record") if call.args:  # of the dashboard's drafts
             code = call.args[0]
+        case ast.Name(id="note_act" | "note_look"):  # of the dashboard
+            code = call.args[1]
         case _:
             return
     match code:
         case ast.Constant(value=str(text)):
-            looked = isinstance(call.func, ast.Attribute) and call.func.attr == "looked"
+            looked = ast.unparse(call.func).endswith(("actions.looked", "note_look"))
             yield f"looked-at-{text}" if looked else text
         case ast.JoinedStr(values=[ast.Constant(value=str(beginning)), _]):
             yield from (f"{beginning}{part}" for part in PARTS[beginning])
