@@ -39,6 +39,7 @@ from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents import PublicationDocument
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -179,12 +180,13 @@ def report(
         number = published.version
         wanted: list[tuple[Path, str | None]] = [(out or Path(f"{name}.html"), None)]
         wanted += [] if bundle is None else [(bundle, "bundle")]
-        document: dict[str, Any] = {"survey": name, "version": number, "files": {}}
+        sizes: dict[str, int] = {}
         for path, form in wanted:
             kind = form or FORMATS[path.suffix.lower()]
             _fetch(client, published, path, kind, shown, timeout)
-            document["files"][str(path)] = path.stat().st_size
-    files = " and ".join(document["files"])
+            sizes[str(path)] = path.stat().st_size
+    document = {"survey": name, "version": number, "files": sizes}
+    files = " and ".join(sizes)
     emit(document, f"The results of {name} version {number} are in {files}.", as_json=as_json)
 
 
@@ -372,7 +374,7 @@ def _listed(answer: dict[str, Any]) -> str:
     return "\n".join(map(_line, answer["publications"])) or "No results were published."
 
 
-def _line(told: dict[str, Any]) -> str:
+def _line(told: PublicationDocument) -> str:
     back = told["taken_back_at"]
     state = "public" if back is None else f"taken back {back}"
     tables = "".join(f"  {' by '.join(pair)}" for pair in told["cross_tables"])

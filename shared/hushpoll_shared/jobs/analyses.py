@@ -76,6 +76,7 @@ class Table(Job):
 
 _NESTED: Final = "By category; of several attributes nested in their order. "
 _NAMES: Final = "Names of attributes"
+_Nested = Mapping[str, Any]
 _Names = Annotated[tuple[str, ...], Size(most=64)]
 _Rows = Annotated[tuple[tuple[Any, ...], ...], Size(most=1 << 16)]
 _ROWS: Final = (
@@ -89,7 +90,7 @@ class MarginModel(Request):
     """A distribution of the population that is known."""
 
     attributes: _Names = parameter(f"{_NAMES}, perturbed or in clear.")
-    shares: Mapping[str, Any] | None = parameter(
+    shares: _Nested | None = parameter(
         _NESTED + "They add up to 1; the missing category may be left out.", None
     )
     rows: _Rows | None = parameter(_ROWS, None)
@@ -100,7 +101,7 @@ class StrataModel(Request):
     """Parts of the population from which respondents were drawn without replacement."""
 
     attributes: _Names = parameter(f"{_NAMES} in clear.")
-    sizes: Mapping[str, Any] | None = parameter(_NESTED + "Numbers of people.", None)
+    sizes: _Nested | None = parameter(_NESTED + "Numbers of people.", None)
     rows: _Rows | None = parameter(_ROWS, None)
 
 
@@ -113,7 +114,7 @@ class WeightsModel(Request):
     """
 
     attributes: _Names = parameter(f"{_NAMES} in clear; at most 65,536 cells.")
-    weights: Mapping[str, Any] | None = parameter(
+    weights: _Nested | None = parameter(
         _NESTED + "People for whom a respondent stands.", None
     )
     rows: _Rows | None = parameter(_ROWS, None)
