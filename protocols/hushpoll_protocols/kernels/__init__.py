@@ -13,12 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import cast
 
-import numpy as np
-import numpy.typing as npt
-
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
-from hushpoll_protocols.kernels.blocks import read_only
-from hushpoll_protocols.kernels.interface import PADDING, POPCOUNT, RANGE, Bytes
 from hushpoll_protocols.oracle import FrequencyOracle
 from hushpoll_protocols.record_forms import CodeForm, RecordForm
 from hushpoll_protocols.registry import PROTOCOLS
@@ -32,8 +27,15 @@ except ImportError as error:
 if importlib.util.find_spec("numba") is None:
     raise MissingExtra("kernels", "the array side of the protocols")
 
-from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, run, spans
-from hushpoll_protocols.kernels.interface import MALFORMED_REASONS, Kernel
+from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans
+from hushpoll_protocols.kernels.interface import (
+    MALFORMED_REASONS,
+    PADDING,
+    POPCOUNT,
+    RANGE,
+    Bytes,
+    Kernel,
+)
 from hushpoll_protocols.kernels.words import WORDS_PER_BLOCK, GeneratorBits, draw
 
 __all__ = [
