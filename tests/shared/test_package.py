@@ -18,6 +18,7 @@ OPTIONAL = {
     "manifest_lines": {"yaml"},
     "model_options": {"click"},
     "out_file": {"click"},
+    "query_options": {"click"},
     "records_file": {"numpy"},
     "regression_text": {"rich"},
     "result_text": {"rich"},

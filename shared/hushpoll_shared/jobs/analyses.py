@@ -114,9 +114,7 @@ class WeightsModel(Request):
     """
 
     attributes: _Names = parameter(f"{_NAMES} in clear; at most 65,536 cells.")
-    weights: _Nested | None = parameter(
-        _NESTED + "People for whom a respondent stands.", None
-    )
+    weights: _Nested | None = parameter(_NESTED + "People for whom a respondent stands.", None)
     rows: _Rows | None = parameter(_ROWS, None)
 
 

@@ -118,7 +118,7 @@ def test_a_question_in_a_draw_is_one_block_there() -> None:
 @pytest.mark.parametrize(("want", "answer"), [("shares", 1), ("pairs", 2)])
 def test_the_draw_of_options_has_the_variances_of_its_law(want: str, answer: int) -> None:
     found = Manifest.from_dict({**draft(8, "8", want=want), "protocol": "SS"}).choices[0]
-    drawn = next(one for one in (found.chosen, *found.others) if one.kind == "drawn")
+    drawn = next(one for one in (found.best, *found.others) if one.kind == "drawn")
     assert drawn.answer >= answer
     oracle = create("SS", k=2, epsilon=part_of(Decimal(4), Fraction(1, drawn.answer)))
     noise = oracle.estimate_variance(Fraction(1, 2)) - Fraction(1, 4)
@@ -134,9 +134,9 @@ def test_pairs_take_the_block_where_shares_would_not() -> None:
         Manifest.from_dict({**draft(8, "4", want=want), "protocol": "SS"}).choices[0]
         for want in ("shares", "pairs")
     ]
-    assert [choice.chosen.kind for choice in choices] == ["drawn", "together"]
+    assert [choice.best.kind for choice in choices] == ["drawn", "together"]
     # The whole of epsilon 2 for one option in eight; an eighth of it each; a block of 256.
-    assert float(choices[0].chosen.share) == pytest.approx(3.4, abs=0.1)
+    assert float(choices[0].best.share) == pytest.approx(3.4, abs=0.1)
     assert [one.kind for one in choices[0].others] == ["apart", "together"]
     assert float(choices[0].others[0].share) == pytest.approx(16.1, abs=0.1)
     assert float(choices[0].others[1].share) == pytest.approx(46.2, abs=0.1)
@@ -152,7 +152,7 @@ def test_the_variances_of_the_page_are_those_of_the_law(
     document = {**draft(m, "2", select=select), "protocol": "SS"}
     del document["attributes"][0]
     choice = Manifest.from_dict(document).choices[0]
-    found = {one.kind: one for one in (choice.chosen, *choice.others)}
+    found = {one.kind: one for one in (choice.best, *choice.others)}
     block, apart, drawn = found["together"], found["apart"], found["drawn"]
     figures = (block.share, apart.share, drawn.share, block.pair or 0, apart.pair or 0)
     row = " | ".join([str(m), words, *(f"{float(figure):.1f}" for figure in figures)])
