@@ -215,7 +215,12 @@ def _be_child(module: str, orders: Orders, from_parent: int, to_parent: int) -> 
 
 def _close_others(kept: tuple[int, ...]) -> None:
     """Close what a child has not to do with: the pipes of other children would not end."""
-    first = 3
-    for descriptor in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
-        os.closerange(first, descriptor)
-        first = descriptor + 1
+    try:
+        # Where programs may have a thousand million descriptors, to try each takes minutes.
+        numbers = [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        numbers = list(range(os.sysconf("SC_OPEN_MAX")))
+    for number in numbers:
+        if number > 2 and number not in kept:
+            with suppress(OSError):  # the listing's own is closed by now
+                os.close(number)
