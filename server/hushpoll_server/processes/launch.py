@@ -22,6 +22,7 @@ from typing import Final, NoReturn, Protocol
 from hushpoll_server.processes.children import Orders, end_with_parent
 
 _PROGRAM_NAME: Final = Path("/proc/self/comm")
+_DESCRIPTORS: Final = Path("/proc/self/fd")
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -217,7 +218,7 @@ def _close_others(kept: tuple[int, ...]) -> None:
     """Close what a child has not to do with: the pipes of other children would not end."""
     try:
         # Where programs may have a thousand million descriptors, to try each takes minutes.
-        numbers = [int(name) for name in os.listdir("/proc/self/fd")]
+        numbers = [int(entry.name) for entry in _DESCRIPTORS.iterdir()]
     except OSError:
         numbers = list(range(os.sysconf("SC_OPEN_MAX")))
     for number in numbers:
