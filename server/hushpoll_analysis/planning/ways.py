@@ -360,10 +360,21 @@ def _drawn(way: Way) -> str:
     for draw in way.draft.draws:
         parts.append(
             f"let each respondent answer {draw.answer} of {len(draw.blocks)} {what} at random "
-            f"({', '.join(_name(way, block) for block in draw.blocks)})"
+            f"({_listed([_name(way, block) for block in draw.blocks])})"
         )
     words = " and ".join(parts)
     return f"{words[0].upper()}{words[1:]}"
+
+
+_MOST_NAMED: Final = 6
+"""Blocks that a sentence names one by one."""
+
+
+def _listed(names: list[str]) -> str:
+    """Name blocks, and of many the first; the draft has all of them."""
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def _name(way: Way, block: str) -> str:
