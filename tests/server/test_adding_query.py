@@ -15,7 +15,7 @@ import hushpoll_shared
 
 ADDED = Path(__file__).resolve().parent / "adding_query"
 TABLE = "    Answered: shares_of_answered,\n"
-IMPORTS = "from hushpoll_analysis.frames.tabular import Found\n"
+IMPORTS = "from hushpoll_analysis.frames.tabular import ArrayResult\n"
 
 
 def test_a_new_statistic_works_everywhere_with_three_files(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_new_statistic_works_everywhere_with_three_files(tmp_path: Path) -> No
         shutil.copytree(folder, overlay / folder.name)  # with what is compiled, and when it was
     shutil.copy(ADDED / "largest_share.py", overlay / "hushpoll_shared" / "queries")
     shutil.copy(ADDED / "largest.py", overlay / "hushpoll_analysis" / "estimates")
-    registration = overlay / "hushpoll_analysis" / "results.py"
+    registration = overlay / "hushpoll_analysis" / "query_results.py"
     text = registration.read_text(encoding="utf-8")
     assert text.count(TABLE) == text.count(IMPORTS) == 1
     text = text.replace(TABLE, f"{TABLE}    Largest: largest,\n").replace(
