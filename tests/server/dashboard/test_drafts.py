@@ -790,8 +790,8 @@ def test_the_page_of_a_large_draft_is_small_and_has_one_table_of_translations(si
     assert "It can be published" in page.text
     assert "srcdoc=" in page.text
     # Uncompressed, and with all that it loads: 30 questions, each with the fields of
-    # follow-ups, select-alls, matrices, numbers, help texts and ends.
-    assert len(page.get_data()) + sum(map(len, files)) < 520_000
+    # follow-ups, select-alls, matrices, numbers, help texts and ends, and its text in the plan.
+    assert len(page.get_data()) + sum(map(len, files)) < 522_000
     assert 'name="t0-q29-a19"' in page.text
     assert 'name="t1-q29-a19"' not in page.text
     assert change(ada, path).status_code == 303

@@ -480,7 +480,7 @@ def test_surveys_of_roles_and_tokens_are_chosen_from_a_list(filled, visit, monke
     assert '<select name="survey" aria-label="Survey for root" required>' in text
     assert text.count('<option value="work">Title of work</option>') == 3
     assert '<option value="*">every survey</option>' in text
-    monkeypatch.setattr(administration.people, "MOST_CHOICES", 1)
+    monkeypatch.setattr(administration, "MOST_CHOICES", 1)
     text = admin.get("/people").text
     assert '<datalist id="all-surveys">' in text
     assert text.count('<option value="work">Title of work</option>') == 1
