@@ -280,7 +280,7 @@ class Commands(MutableMapping[str, Row | Group]):
 
     def _all(self) -> dict[str, Row | Group]:
         if not self._whole:
-            self._commands = {**_grouped({**_ROWS, **_query_rows()})}
+            self._commands = _grouped({**_ROWS, **_query_rows()})
             self._whole = True
         return self._commands
 

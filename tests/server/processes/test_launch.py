@@ -1,4 +1,4 @@
-"""A child that is forked is to its parent, and to itself, as a new program would be."""
+"""A forked child is to its parent, and to itself, as a new program would be; Linux forks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import subprocess
 import sys
 
 import psutil
-import pytest
 
 from waiting import LONGEST_SECONDS, wait_until
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere children are programs")
 
 # It says what it has, and ends with its parent.
 LOOKS = """\
