@@ -15,8 +15,7 @@ from werkzeug.exceptions import MethodNotAllowed
 from hushpoll_analysis.html import TEMPLATES
 from hushpoll_server.answering import DASHBOARD_PATH, SECURITY, STRICT_TRANSPORT
 from hushpoll_server.api import device_operations
-from hushpoll_server.api.models.common import ProblemModel
-from hushpoll_server.api.openapi import INFO, SECURITY_SCHEMES, document
+from hushpoll_server.api.openapi import INFO, SECURITY_SCHEMES, ProblemModel, document
 from hushpoll_server.api.resources import (
     analysis,
     drafts,

@@ -10,14 +10,14 @@ from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
-from hushpoll_shared.wire.documents import (
+from hushpoll_shared.wire.documents.drafts import (
     DraftDocument,
     DraftSummary,
-    ImportedDraft,
-    LaunchPlan,
-    PublishedDocument,
+    ImportDocument,
     ValidationDocument,
 )
+from hushpoll_shared.wire.documents.plans import LaunchDocument
+from hushpoll_shared.wire.documents.surveys import PublishDocument
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 BYTES_MEDIA_TYPE: Final = "application/octet-stream"
@@ -42,7 +42,7 @@ class DraftCalls(Calls):
 
     def launch_plan(
         self, manifest: JsonObject, n: int, *, width: float | None = None
-    ) -> LaunchPlan:
+    ) -> LaunchDocument:
         """Say how precise each question and an audit will be; nothing is stored.
 
         Parameters
@@ -56,7 +56,7 @@ class DraftCalls(Calls):
         """
         more = {} if width is None else {"width": width}
         return as_document(
-            LaunchPlan, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
+            LaunchDocument, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
         )
 
     def add_image(self, data: bytes, *, file: str = "the image") -> JsonObject:
@@ -98,7 +98,7 @@ class DraftCalls(Calls):
 
     def import_draft(
         self, content: bytes, *, file: str = "the file", survey: str | None = None
-    ) -> ImportedDraft:
+    ) -> ImportDocument:
         """Keep a questionnaire of another tool as a draft. Not retried.
 
         Parameters
@@ -124,7 +124,7 @@ class DraftCalls(Calls):
             params={"file": file} | ({} if survey is None else {"survey": survey}),
             retry=False,
         )
-        return as_document(ImportedDraft, object_of(answer))
+        return as_document(ImportDocument, object_of(answer))
 
     def draft_of_version(self, name: str, version: int) -> DraftDocument:
         """Begin the next version of a published survey as a draft. Not retried."""
@@ -150,7 +150,7 @@ class DraftCalls(Calls):
 
     def publish_draft(
         self, draft_id: str, *, revision: int, allow_weak: bool = False
-    ) -> PublishedDocument:
+    ) -> PublishDocument:
         """Publish a draft in the revision that was read. Not retried.
 
         Returns what :meth:`AnalystClient.publish` does.
@@ -158,7 +158,7 @@ class DraftCalls(Calls):
         params = {"allow_weak": "true"} if allow_weak else None
         path = ("drafts", checked_draft_id(draft_id), "publish")
         answer = self._post({}, *path, params=params, etag=f'"{revision}"', retry=False)
-        return as_document(PublishedDocument, answer)
+        return as_document(PublishDocument, answer)
 
     def delete_draft(self, draft_id: str) -> None:
         """Delete a draft, in whatever revision it is."""

@@ -21,8 +21,8 @@ from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_shared.spelling.text import printable, show
-from hushpoll_shared.wire.audit_documents import AuditDocument
-from hushpoll_shared.wire.documents import JobDocument, MailsSent
+from hushpoll_shared.wire.documents.audits import AuditDocument
+from hushpoll_shared.wire.documents.jobs import JobDocument, MailsSent
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0

@@ -10,8 +10,12 @@ from collections.abc import Callable
 from hushpoll_client.analyst.calls import Calls, object_of, unexpected_answer, version_path
 from hushpoll_client.analyst.jobs import checked_job_id
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.wire.documents import AuditEntry, LearnersDocument, TrainingRun
-from hushpoll_shared.wire.regression_documents import RegressionEntry
+from hushpoll_shared.wire.documents.kept_results import (
+    AuditEntry,
+    LearnerList,
+    RegressionEntry,
+    Run,
+)
 
 
 class KeptResultCalls(Calls):
@@ -54,7 +58,7 @@ class KeptResultCalls(Calls):
         """
         self._transport.delete("regressions", checked_job_id(regression_id))
 
-    def models(self, name: str, version: int) -> list[TrainingRun]:
+    def models(self, name: str, version: int) -> list[Run]:
         """Return the newest 200 trainings of a survey's version; needs scope ``read``.
 
         Returns
@@ -63,9 +67,9 @@ class KeptResultCalls(Calls):
             ``job``, and ``model`` where it is done: learner, encoding, parameters, privacy,
             ``protections``, and ``on_records`` where the training was asked for with ``folds``.
         """
-        return self._listed(TrainingRun, "runs", *version_path(name, version), "models")
+        return self._listed(Run, "runs", *version_path(name, version), "models")
 
-    def learners(self, name: str, version: int) -> LearnersDocument:
+    def learners(self, name: str, version: int) -> LearnerList:
         """Return what may be trained on a version's records; needs scope ``read``.
 
         Returns
@@ -74,7 +78,7 @@ class KeptResultCalls(Calls):
             ``target``, or ``reason`` for having none; ``encodings``; ``learners``, each with
             ``parameters`` and their intervals, or the ``reason`` why it cannot run on the server.
         """
-        return self._fetched(LearnersDocument, *version_path(name, version), "learners")
+        return self._fetched(LearnerList, *version_path(name, version), "learners")
 
     def model_card(self, model_id: str) -> JsonMembers:
         """Return a model's card; needs scope ``read``."""

@@ -15,7 +15,7 @@ from hushpoll_client.analyst.calls import (
 )
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.wire.documents import CountsDocument, DeletedRecords
+from hushpoll_shared.wire.documents.surveys import CountsDocument, DeletionDocument
 from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
 
 
@@ -120,7 +120,7 @@ class RecordCalls(Calls):
             *version_path(name, version), "records", write=write, params=params
         )
 
-    def delete_records(self, name: str, version: int) -> DeletedRecords:
+    def delete_records(self, name: str, version: int) -> DeletionDocument:
         """Delete the records of a version that is over, for good; its estimates stay.
 
         Returns
@@ -129,4 +129,4 @@ class RecordCalls(Calls):
             ``deleted``, how many, and ``deleted_at``.
         """
         answer = self._transport.delete(*version_path(name, version), "records")
-        return as_document(DeletedRecords, object_of(answer))
+        return as_document(DeletionDocument, object_of(answer))

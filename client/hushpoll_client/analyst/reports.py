@@ -8,7 +8,8 @@ from typing import Any
 from hushpoll_client.analyst.calls import Calls, as_document, version_path
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.json_values import JsonMembers
-from hushpoll_shared.wire.documents import CodebookDocument, PublicationDocument
+from hushpoll_shared.wire.documents.codebook import CodebookDocument
+from hushpoll_shared.wire.documents.results import PublicResultsDocument, PublishedResultsDocument
 
 
 class ReportCalls(Calls):
@@ -108,7 +109,7 @@ class ReportCalls(Calls):
         fairness: bool = True,
         so_far: bool = False,
         trend: bool = False,
-    ) -> PublicationDocument:
+    ) -> PublishedResultsDocument:
         """Publish results of a version for everybody.
 
         Parameters
@@ -137,12 +138,12 @@ class ReportCalls(Calls):
             document["so_far"] = True
         # Publishing once more would make a second publication of the same.
         path = (*version_path(name, version), "public-results")
-        return as_document(PublicationDocument, self._post(document, *path, retry=False))
+        return as_document(PublishedResultsDocument, self._post(document, *path, retry=False))
 
-    def public_results(self, name: str, version: int) -> list[PublicationDocument]:
+    def public_results(self, name: str, version: int) -> list[PublicResultsDocument]:
         """List the publications of a version, also those that were taken back."""
         path = (*version_path(name, version), "public-results")
-        return self._listed(PublicationDocument, "publications", *path)
+        return self._listed(PublicResultsDocument, "publications", *path)
 
     def take_results_back(self, name: str, version: int) -> None:
         """Take published results back: their address answers 410 from then on."""

@@ -20,17 +20,15 @@ from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import (
-    ClosedDocument,
+from hushpoll_shared.wire.documents.administration import (
     InvitationCounts,
-    MailPreview,
-    NewToken,
-    PublishedDocument,
-    RotatedToken,
-    SurveySummary,
+    MailPreviewDocument,
+    RotateDocument,
     TokenCounts,
+    TokenDocument,
     TokenSummary,
 )
+from hushpoll_shared.wire.documents.surveys import CloseDocument, PublishDocument, SurveySummary
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, check_digest
 
 _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
@@ -39,7 +37,7 @@ _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 class SurveyCalls(Calls):
     """Publishes, lists and closes survey versions."""
 
-    def publish(self, manifest: JsonObject, *, allow_weak: bool = False) -> PublishedDocument:
+    def publish(self, manifest: JsonObject, *, allow_weak: bool = False) -> PublishDocument:
         """Publish a draft.
 
         Parameters
@@ -64,7 +62,7 @@ class SurveyCalls(Calls):
             allow it, or no answer came.
         """
         params = {"allow_weak": "true"} if allow_weak else None
-        return as_document(PublishedDocument, self._post(manifest, "surveys", params=params))
+        return as_document(PublishDocument, self._post(manifest, "surveys", params=params))
 
     def surveys(self) -> list[SurveySummary]:
         """List all versions of all surveys."""
@@ -87,7 +85,7 @@ class SurveyCalls(Calls):
             )
         return published
 
-    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> ClosedDocument:
+    def close(self, name: str, version: int, *, grace_seconds: int | None = None) -> CloseDocument:
         """Close a version.
 
         Parameters
@@ -97,7 +95,7 @@ class SurveyCalls(Calls):
             default its setting.
         """
         body = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
-        return as_document(ClosedDocument, self._post(body, *version_path(name, version), "close"))
+        return as_document(CloseDocument, self._post(body, *version_path(name, version), "close"))
 
     def origins(self, name: str) -> list[str]:
         """List the web origins whose pages may answer a survey."""
@@ -198,7 +196,7 @@ class TokenCalls(Calls):
         *,
         people: Sequence[Person] = (),
         reminder: bool = False,
-    ) -> list[MailPreview]:
+    ) -> list[MailPreviewDocument]:
         """Show the mails of ``invite_people`` or ``remind_people``; sends none.
 
         Needs scope ``publish``, and no mail server. The person they go to is made up; `people` are
@@ -216,7 +214,7 @@ class TokenCalls(Calls):
         if texts:
             body["texts"] = dict(texts)
         answer = self._post(body, *version_path(name, version), "mail-previews")
-        return [as_document(MailPreview, item) for item in list_in(answer, "mails")]
+        return [as_document(MailPreviewDocument, item) for item in list_in(answer, "mails")]
 
     def invitation_link(self, published: Published, invitation: str) -> str:
         """Return the address of a survey's hosted page that pins its digest, with an invitation."""
@@ -230,7 +228,7 @@ class TokenCalls(Calls):
         label: str = "",
         expires_in: int | None = None,
         surveys: Sequence[str] | None = None,
-    ) -> NewToken:
+    ) -> TokenDocument:
         """Issue a bearer token; needs scope ``admin``. Not retried.
 
         Parameters
@@ -254,7 +252,7 @@ class TokenCalls(Calls):
             body["expires_in"] = expires_in
         if surveys is not None:
             body["surveys"] = list(surveys)
-        return as_document(NewToken, self._post(body, "tokens", retry=False))
+        return as_document(TokenDocument, self._post(body, "tokens", retry=False))
 
     def tokens(self) -> list[TokenSummary]:
         """List all bearer tokens without their secrets; needs scope ``admin``."""
@@ -262,7 +260,7 @@ class TokenCalls(Calls):
 
     def rotate_token(
         self, token_id: str, *, overlap_seconds: int | None = None, expires_in: int | None = None
-    ) -> RotatedToken:
+    ) -> RotateDocument:
         """Replace a bearer token by one with the same scopes and label. Not retried.
 
         Parameters
@@ -282,7 +280,7 @@ class TokenCalls(Calls):
         terms = {"overlap_seconds": overlap_seconds, "expires_in": expires_in}
         body = {name: value for name, value in terms.items() if value is not None}
         return as_document(
-            RotatedToken, self._post(body, "tokens", token_id, "rotate", retry=False)
+            RotateDocument, self._post(body, "tokens", token_id, "rotate", retry=False)
         )
 
     def revoke_token(self, token_id: str) -> None:

@@ -25,7 +25,7 @@ from hushpoll_shared.cli.terminal import CommandGroup, emit_answer, usable, wait
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
-from hushpoll_shared.wire.documents import JOB_STATES, JobDocument
+from hushpoll_shared.wire.documents.jobs import JOB_STATES, JobDocument
 
 _ENDINGS = (".records", ".parquet", ".csv", ".sav", ".dta", ".json", ".zip")
 """Kinds of file that jobs make; nothing else is taken from a server's name for a file."""

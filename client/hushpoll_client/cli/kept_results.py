@@ -29,9 +29,9 @@ from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.regressions import regression_table
-from hushpoll_shared.wire.audit_documents import AuditDocument
-from hushpoll_shared.wire.documents import AuditEntry, JobDocument
-from hushpoll_shared.wire.regression_documents import RegressionEntry
+from hushpoll_shared.wire.documents.audits import AuditDocument
+from hushpoll_shared.wire.documents.jobs import JobDocument
+from hushpoll_shared.wire.documents.kept_results import AuditEntry, RegressionEntry
 
 
 def list_command(

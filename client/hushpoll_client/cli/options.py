@@ -19,7 +19,7 @@ from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.table_files import guarantee
-from hushpoll_shared.wire.documents import JobDocument
+from hushpoll_shared.wire.documents.jobs import JobDocument
 
 if TYPE_CHECKING:
     from hushpoll_shared.cli.statistic_commands import Statistic

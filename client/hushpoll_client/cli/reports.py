@@ -39,7 +39,7 @@ from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import PublicationDocument
+from hushpoll_shared.wire.documents.results import PublicResultsDocument
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -374,7 +374,7 @@ def _listed(answer: dict[str, Any]) -> str:
     return "\n".join(map(_line, answer["publications"])) or "No results were published."
 
 
-def _line(told: PublicationDocument) -> str:
+def _line(told: PublicResultsDocument) -> str:
     back = told["taken_back_at"]
     state = "public" if back is None else f"taken back {back}"
     tables = "".join(f"  {' by '.join(pair)}" for pair in told["cross_tables"])

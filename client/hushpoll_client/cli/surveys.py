@@ -46,7 +46,8 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import JobDocument, MailPreview, MailsSent
+from hushpoll_shared.wire.documents.administration import MailPreviewDocument
+from hushpoll_shared.wire.documents.jobs import JobDocument, MailsSent
 
 _texts_option: Final = click.option(
     "--texts",
@@ -415,7 +416,7 @@ def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
     return document
 
 
-def _show_mails(name: str, version: int, mails: list[MailPreview], as_json: bool) -> None:
+def _show_mails(name: str, version: int, mails: list[MailPreviewDocument], as_json: bool) -> None:
     """Print mails that nobody gets: their lines indented, so that none passes for one of ours."""
     if as_json:
         emit_answer({"survey": name, "version": version, "mails": mails}, str, as_json=True)
@@ -427,7 +428,7 @@ def _show_mails(name: str, version: int, mails: list[MailPreview], as_json: bool
     emit_answer(broken, _previewed, as_json=False)
 
 
-class _MailInLines(MailPreview):
+class _MailInLines(MailPreviewDocument):
     """A mail with its body by lines, each of which is printed as one."""
 
     lines: list[str]

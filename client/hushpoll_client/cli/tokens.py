@@ -7,7 +7,11 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import analyst_command
 from hushpoll_shared.cli.terminal import CommandGroup, emit, emit_answer
-from hushpoll_shared.wire.documents import NewToken, RotatedToken, TokenSummary
+from hushpoll_shared.wire.documents.administration import (
+    RotateDocument,
+    TokenDocument,
+    TokenSummary,
+)
 
 # The server knows the scopes; a check here would refuse those of a newer server.
 _SCOPES = "submit, publish, read, train, admin"
@@ -104,14 +108,14 @@ def revoke(client: AnalystClient, token_id: str, as_json: bool) -> None:
     emit({"id": token_id, "state": "revoked"}, f"{token_id} is revoked", as_json=as_json)
 
 
-def _issued(answer: NewToken) -> str:
+def _issued(answer: TokenDocument) -> str:
     lines = [f"token: {answer.get('token')}", f"id: {answer.get('id')}"]
     if answer.get("expires_at"):
         lines.append(f"expires at: {answer['expires_at']}")
     return "\n".join(lines)
 
 
-def _rotated(answer: RotatedToken) -> str:
+def _rotated(answer: RotateDocument) -> str:
     until = answer.get("replaced_until")
     return f"{_issued(answer)}\n{answer.get('replaces')} is valid until {until}"
 

@@ -36,7 +36,7 @@ from hushpoll_analysis.planning.follow_ups import (
     over_domain,
     sizes_of,
 )
-from hushpoll_analysis.planning.goals import Kind, share_behind
+from hushpoll_analysis.planning.goals import share_behind
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.chi_square import seen_part
 from hushpoll_analysis.relations.confidence_sets import Sets
@@ -46,6 +46,7 @@ from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.wire.documents.plans import GoalKind
 
 if TYPE_CHECKING:
     from hushpoll_analysis.planning.outcomes import Outcome, PlannedGoal
@@ -441,7 +442,7 @@ def _mean_gap(plan: PlannedGoal) -> Outcome:
     return plan.by_power(power, (1 - 1e-3) * means.widest)
 
 
-_OUTCOMES: Final[Mapping[Kind, Callable[[PlannedGoal], Outcome]]] = {
+_OUTCOMES: Final[Mapping[GoalKind, Callable[[PlannedGoal], Outcome]]] = {
     "width": _width,
     "difference": _difference,
     "change": _difference,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 from hushpoll_analysis.ordered.scales import scale_of
 from hushpoll_analysis.planning.expected_means import Means
@@ -29,21 +29,9 @@ from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.wire.documents.plans import GoalKind
 
-Kind = Literal[
-    "width",
-    "difference",
-    "change",
-    "lead",
-    "lead-width",
-    "gap",
-    "association",
-    "mean",
-    "mean-gap",
-    "slope",
-    "audit",
-]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KINDS: Final[tuple[GoalKind, ...]] = get_args(GoalKind)
 WIDTHS: Final = ("width", "lead-width", "mean")
 LEADS: Final = ("lead", "lead-width")
 PAIRS: Final = ("gap", "association", "mean-gap")
@@ -61,7 +49,7 @@ DRAWN: Final = ("audit", *LEADS, "gap", *MEANS)
 class Goal:
     """What is wanted of one question or of two, or of an audit; refuses what contradicts itself."""
 
-    kind: Kind
+    kind: GoalKind
     """One of `KINDS`. width: mean width of the interval of a category's share. difference: of the
     share between two groups of respondents that are told apart in clear. change: between two
     versions with as many respondents each. lead: share of one category minus that of another one of

@@ -37,7 +37,6 @@ from hushpoll_analysis.planning.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.goals import (
     SLOPE,
     Goal,
-    Kind,
     needs,
     resolved,
     share_behind,
@@ -49,6 +48,7 @@ from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
+from hushpoll_shared.wire.documents.plans import GoalKind
 
 PRECISE: Final = 6_000
 """Surveys drawn for a power that is shown, whose standard error is then at most .0065."""
@@ -247,7 +247,7 @@ def _mean_gap(plan: PlannedGoal) -> Outcome:
     return plan.by_power(power, (1 - 1e-3) * means.widest)
 
 
-_OUTCOMES: Final[Mapping[Kind, Callable[[PlannedGoal], Outcome]]] = {
+_OUTCOMES: Final[Mapping[GoalKind, Callable[[PlannedGoal], Outcome]]] = {
     "width": _width,
     "difference": _difference,
     "change": _difference,

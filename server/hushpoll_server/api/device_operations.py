@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from hushpoll_server.api.models.common import Answer, Digest, Strict, SurveyPath, VersionPath
 from hushpoll_server.api.openapi import REF, body_of, problems
+from hushpoll_server.api.routes import SurveyPath, VersionPath
 from hushpoll_server.device_routes import (
     HEALTH,
     READY,
@@ -19,12 +19,15 @@ from hushpoll_server.device_routes import (
     WITHDRAWALS,
     Route,
 )
+from hushpoll_server.http.answers import Answer
+from hushpoll_server.http.bodies import Parameters
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
+Digest = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the published form, in hex.")
 TAGS: Final = ("reports", "operations")
 
 
-class ReportBody(Strict):
+class ReportBody(Parameters):
     """One report."""
 
     digest: str = Digest
@@ -38,7 +41,7 @@ class ReportAnswer(Answer):
     status: Literal["accepted", "duplicate"]
 
 
-class WithdrawalBody(Strict):
+class WithdrawalBody(Parameters):
     """What takes a report back."""
 
     digest: str = Digest
@@ -56,7 +59,7 @@ class WithdrawalAnswer(Answer):
     )
 
 
-class RedemptionBody(Strict):
+class RedemptionBody(Parameters):
     """A blinded element, for an invitation."""
 
     digest: str = Digest

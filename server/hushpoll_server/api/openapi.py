@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flask_openapi3.models.info import Info
+from pydantic import BaseModel
 
 from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.http.tables import table_contents
@@ -20,6 +21,19 @@ INFO = Info(
 )
 BINARY = {"type": "string", "format": "binary"}
 SECURITY_SCHEMES: dict[str, Any] = {"bearer": {"type": "http", "scheme": "bearer"}}
+
+
+class ProblemModel(BaseModel):
+    """A problem (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    remedy: str
+    retryable: bool
+    field: str | None = None
 
 
 def problems(*statuses: int) -> dict[str | int, Any]:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from types import NoneType
+from typing import Any, is_typeddict
 
 from flask import request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from flask_openapi3.openapi import OpenAPI
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from hushpoll_server.api.openapi import problems
-from hushpoll_server.http.endpoint import Operation, View, checked
+from hushpoll_server.http.answers import answer_model
+from hushpoll_server.http.bodies import Parameters
+from hushpoll_server.http.endpoint import Operation, View, answer_of, checked
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.wire.paths import API_PREFIX, version_path
 
@@ -32,8 +34,21 @@ def address_of(*path: str) -> str:
     return "/".join((request.script_root + API_PREFIX, *path))
 
 
-Answers = type[BaseModel] | JsonObject | None
-"""A model; another answer, as OpenAPI describes it; None: an empty one."""
+Answers = Any
+"""A kind of document, NoneType of an empty answer; what makes a model; another answer, as OpenAPI
+describes it."""
+
+
+class SurveyPath(Parameters):
+    """A survey by name."""
+
+    name: str = Field(description="The survey's name.")
+
+
+class VersionPath(SurveyPath):
+    """A survey version."""
+
+    version: int = Field(ge=1, le=2**31 - 1, description="The version's number.")
 
 
 class Routes(APIBlueprint):
@@ -53,38 +68,43 @@ class Routes(APIBlueprint):
         self,
         method: str,
         rule: str,
-        answer: Answers,
         *refusals: int,
         scope: str | tuple[str, ...] = (),
+        answer: Answers = None,
         status: int | None = None,
+        nulls: bool = False,
         also: Mapping[int, Answers] | None = None,
         act: str | None = None,
         **described: Any,
     ) -> Callable[[View], View]:
         """Return a decorator that makes a view a route.
 
-        The rule is without what the blueprint's routes are under. `answer` is what a request gets
-        that is not refused, with `status`, by default 200, and 204 of an empty one; `also` are
-        further answers by status. `refusals` are statuses of problems that do not follow from the
-        parameters, see ``openapi.document``. `scope`, one or several, and `act` are as
+        The rule is without what the blueprint's routes are under. What a request gets that is not
+        refused is the kind of document that the view returns, or `answer` where it makes its
+        response itself, with `status`, by default 200, and 204 of an empty one; `also` are further
+        answers by status. `refusals` are statuses of problems that do not follow from the
+        parameters, see ``openapi.document``. `scope`, one or several, `nulls` and `act` are as
         :class:`~hushpoll_server.http.endpoint.Operation` has them; flask-openapi3 takes the rest.
         """
         scopes = (scope,) if isinstance(scope, str) else scope
-        status = status or (204 if answer is None else 200)
 
         def declare(view: View) -> View:
+            kind = answer or answer_of(view)
             operation = Operation(
                 f"{self.name}.{view.__name__}",
                 method,
                 f"{self._prefix}{rule}",
                 scopes,
                 act,
+                kind,
+                status or (204 if kind is NoneType else 200),
+                nulls,
             )
             self.operations.append(operation)
             register: Callable[..., Callable[[View], View]] = getattr(self, method.lower())
             return register(
                 rule,
-                responses={status: answer, **(also or {}), **problems(*refusals)},
+                responses={operation.status: kind, **(also or {}), **problems(*refusals)},
                 security=[{"bearer": []}] if scopes else None,
                 **described,
             )(checked(operation, view))
@@ -93,7 +113,12 @@ class Routes(APIBlueprint):
 
     def _collect_openapi_info(self, rule: str, func: Callable[..., Any], **described: Any) -> Any:
         collect = super()._collect_openapi_info
-        self._undescribed.append(partial(collect, rule, func, **described))
+
+        def describe() -> None:
+            responses = {key: _described(kind) for key, kind in described["responses"].items()}
+            collect(rule, func, **described | {"responses": responses})
+
+        self._undescribed.append(describe)
         # What a request needs of it: the types of the view's parameters.
         return collect(rule, func, doc_ui=False)
 
@@ -102,6 +127,16 @@ class Routes(APIBlueprint):
         collecting, self._undescribed = self._undescribed, []
         for collect in collecting:
             collect()
+
+
+def _described(answer: Answers) -> type[BaseModel] | JsonObject | None:
+    """Return an answer as flask-openapi3 takes it; models are made here, and not at the start."""
+    if answer is NoneType:
+        return None
+    if is_typeddict(answer):
+        return answer_model(answer)
+    described: type[BaseModel] | JsonObject = answer() if callable(answer) else answer
+    return described
 
 
 _DESCRIBING = threading.Lock()

@@ -19,7 +19,11 @@ from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as
 from hushpoll_server.translations.speech import in_quotes, say, whole
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
-from hushpoll_shared.wire.regression_documents import CoefficientDocument, RegressionDocument, Slope
+from hushpoll_shared.wire.documents.regressions import (
+    CoefficientDocument,
+    RegressionDocument,
+    Slope,
+)
 
 WIDTH: Final = 296
 STEP: Final = 44

@@ -16,10 +16,10 @@ from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
 from hushpoll_server.services.surveys.mail_texts import MailText
-from hushpoll_server.services.surveys.mailing import MailPreview
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.wire.documents.administration import MailPreviewDocument
 
 
 @takes("/origins", Role.EDITOR, survey)
@@ -155,7 +155,7 @@ def remind_people(row: VersionRow) -> Response:
     return back_to(row, "survey_jobs")
 
 
-def _shown(row: VersionRow, form: str | None, previews: list[MailPreview]) -> Response:
+def _shown(row: VersionRow, form: str | None, previews: list[MailPreviewDocument]) -> Response:
     """Return the page; `form` is that whose mails are shown, and keeps its texts."""
     parts = services()
     texts = {

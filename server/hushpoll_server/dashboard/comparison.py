@@ -43,7 +43,7 @@ from hushpoll_shared.qualifying.possible import DIFFERENCES, BoundedRow, cut_wor
 from hushpoll_shared.qualifying.verdict import part_is_noisy
 from hushpoll_shared.queries.changes import Change
 from hushpoll_shared.statistic_tables import table_of
-from hushpoll_shared.wire.documents import VerdictDocument
+from hushpoll_shared.wire.documents.results import ResultVerdict
 
 GROUPS: Final = "groups of "
 WAVE: Final = "wave "
@@ -76,7 +76,7 @@ class _Comparison(TypedDict):
     title: str
     document: Mapping[str, Any]
     cut: str
-    verdict: VerdictDocument
+    verdict: ResultVerdict
     noisy: bool
     rows: list[_Compared]
     first: str

@@ -62,7 +62,7 @@ from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.wire.documents import JobDocument
+from hushpoll_shared.wire.documents.jobs import JobDocument
 
 SHARES: Final = {"all": "of all people", "row": "of each row", "column": "of each column"}
 # Level of the test of independence beside a cross-table.

@@ -33,8 +33,8 @@ from hushpoll_shared.group_metrics import METRICS, RATES, GroupMetric
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.statistic_tables import table_of
-from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
-from hushpoll_shared.wire.documents import AuditEntry
+from hushpoll_shared.wire.documents.audits import AuditDocument, MetricDocument
+from hushpoll_shared.wire.documents.kept_results import AuditEntry
 
 INPUTS: Final = {
     "dropped": "nothing of it",

@@ -211,7 +211,7 @@ def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
     """Ask for a job in the name of the user; refuses what its kind does, naming the field."""
     kind = KINDS[kind_name]
     try:
-        given = model_of(kind.declared).model_validate(values).given()
+        given = model_of(kind.declared).model_validate(values).as_json()
     except ValidationError as error:
         field, words = words_of(error)
         raise Refused("invalid-request", words, field=field) from None

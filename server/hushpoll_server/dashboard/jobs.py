@@ -21,7 +21,7 @@ from hushpoll_server.services.surveys.access import Grant
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import ENDED, JobRow
 from hushpoll_server.survey_reports.content.naming import in_texts
-from hushpoll_shared.wire.documents import JOB_STATES
+from hushpoll_shared.wire.documents.jobs import JOB_STATES
 
 
 @dashboard.get("/jobs")

@@ -30,7 +30,8 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared import group_metrics
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.tables.result_table import ResultTable, columns
-from hushpoll_shared.wire.documents import JobDocument, ModelSummary
+from hushpoll_shared.wire.documents.jobs import JobDocument
+from hushpoll_shared.wire.documents.kept_results import ModelSummary
 
 MOST_COMPARED: Final = 8
 COLUMNS: Final = columns(

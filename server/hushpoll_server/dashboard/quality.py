@@ -27,7 +27,7 @@ from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.terms import IMMEDIATE
 from hushpoll_shared.tables.result_table import ResultTable, columns
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
-from hushpoll_shared.wire import documents
+from hushpoll_shared.wire.documents import surveys as documents
 
 COLUMNS: Final = columns(day="text", outcome="text", reports="whole")
 

@@ -32,11 +32,8 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.tables.regressions import references_of
-from hushpoll_shared.wire.regression_documents import (
-    RegressionDocument,
-    RegressionEntry,
-    RegressionSummary,
-)
+from hushpoll_shared.wire.documents.kept_results import RegressionEntry, RegressionSummary
+from hushpoll_shared.wire.documents.regressions import RegressionDocument
 
 MOST_REFERENCES: Final = 30
 """Answers of a question that has a field to choose the one that others are compared with."""

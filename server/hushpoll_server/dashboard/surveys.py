@@ -103,7 +103,7 @@ def surveys() -> Response:
     ]
     listed = parts.overviews.summaries(shown)
     drafts = [
-        parts.drafts.describe(draft)
+        parts.drafts.summary(draft)
         for draft in parts.drafts.all()
         if member().may(draft.survey, Role.EDITOR)
     ]

@@ -60,7 +60,7 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    def given(self) -> JsonMembers:
+    def as_json(self) -> JsonMembers:
         """Return them as JSON, without those that were not given."""
         return self.model_dump(exclude_none=True)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Final, Protocol, get_args, get_type_hints
+from typing import Any, Final, Generic, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from flask import Flask, Response, current_app, g, request
 from pydantic import BaseModel, ValidationError
@@ -21,6 +21,7 @@ from hushpoll_server import answering
 from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.answers import checked_document
 from hushpoll_server.http.bodies import BodySize
 from hushpoll_server.http.wording import WANTED, words_of
 from hushpoll_server.services.people.actions import LOOKED
@@ -43,7 +44,10 @@ CODE_OF_STATUS: Final[Mapping[int, str]] = {
 MOST_UNKNOWN: Final = 64
 LONGEST_FIELD: Final = 200
 
-View = Callable[..., Response]
+D = TypeVar("D")
+View = Callable[..., Any]
+"""Its parameters are the request's path, query and body; it returns a document, one that is
+`Answered` in a way of its own, None (204), or a response that it has made."""
 
 
 def init_app(app: Flask, services: Services) -> None:
@@ -75,6 +79,29 @@ class Operation:
     """The code in the action log of what it does: one of ``act_words.ACT_WORDS``, or their
     beginning.
     """
+    answer: Any
+    """The kind of document that a request gets that is not refused."""
+    status: int
+    """Of that answer."""
+    nulls: bool = False
+    """Whether members of its answer that are None are null, and not left out."""
+
+
+@dataclass(frozen=True)
+class Answered(Generic[D]):
+    """A document whose answer has another status, or headers of its own."""
+
+    document: D
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    etag: str | None = None
+    """If a request that reads names it, it is answered 304."""
+
+
+def answer_of(view: View) -> Any:
+    """Return the kind of document that a view returns; `Response` if it makes its response."""
+    kind = get_type_hints(view)["return"]
+    return get_args(kind)[0] if get_origin(kind) is Answered else kind
 
 
 class OfVersion(Protocol):
@@ -89,7 +116,7 @@ class OfVersion(Protocol):
         """The version's number."""
 
 
-def checked(operation: Operation, view: View) -> View:
+def checked(operation: Operation, view: View) -> Callable[..., Response]:
     """Return a view that checks a request's token and form before it answers."""
     hints = get_type_hints(view)
 
@@ -112,11 +139,30 @@ def checked(operation: Operation, view: View) -> View:
                 arguments["body"] = read_model(hints["body"])
         except ValidationError as error:
             return invalid_answer(error)
-        return view(**arguments)
+        return _rendered(operation, view(**arguments))
 
     # The mark by which flask-openapi3 leaves validation to the view.
     vars(answer)["__delay_validate_request__"] = True
     return answer
+
+
+def _rendered(operation: Operation, answer: Any) -> Response:
+    """Return the response of what a view returned; no cache keeps it."""
+    if isinstance(answer, Response):
+        return answer
+    if answer is None:
+        return Response(status=204, headers={"Cache-Control": "no-store"})
+    if not isinstance(answer, Answered):
+        answer = Answered(answer)
+    if answer.etag is not None and request.method == "GET":
+        unchanged = not_modified(answer.etag)
+        if unchanged is not None:
+            return unchanged
+    document = checked_document(operation.answer, answer.document, nulls=operation.nulls)
+    response = json_response(document, answer.status or operation.status, answer.headers)
+    if answer.etag is not None:
+        response.set_etag(answer.etag)
+    return response
 
 
 def log_act(
@@ -223,8 +269,8 @@ def _refuse_many_unknown(model: type[BaseModel], document: object, path: str) ->
             f"{show(where)} is {show(document[key])}; {WANTED['extra_forbidden']}",
             field=where[:LONGEST_FIELD],
         )
-    for name, field in fields.items():
-        value, inner = document.get(name), _model_in(field.annotation)
+    for name, known in fields.items():
+        value, inner = document.get(name), _model_in(known.annotation)
         if inner is None:
             continue
         _refuse_many_unknown(inner, value, f"{path}{name}.")
@@ -251,21 +297,6 @@ def not_modified(etag: str) -> Response | None:
         answer.set_etag(etag)
         return answer
     return None
-
-
-def json_answer(
-    answer_model: BaseModel,
-    status: int = 200,
-    headers: Mapping[str, str] | None = None,
-    *,
-    nulls: bool = False,
-) -> Response:
-    """Render an answer as JSON that no cache keeps, unless `headers` say otherwise.
-
-    Members that are None are left out, unless `nulls`: then those that were given are null.
-    """
-    value = answer_model.model_dump(exclude_none=not nulls, exclude_unset=nulls)
-    return json_response(value, status, headers)
 
 
 def file_answer(

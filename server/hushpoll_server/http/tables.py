@@ -6,42 +6,37 @@ A request names the form by ``format``, or by ``Accept`` where it does not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from flask import Response, request
-from pydantic import BaseModel
+from pydantic import Field
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.answering import JSON_MEDIA_TYPE
-from hushpoll_server.http.endpoint import file_answer, json_answer, json_response
+from hushpoll_server.http.answers import checked_document
+from hushpoll_server.http.bodies import Parameters
+from hushpoll_server.http.endpoint import file_answer, json_response
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable
 from hushpoll_shared.tables.table_files import TABLE_FORMATS, guarantee
 
+D = TypeVar("D")
 Format = Literal["json", "csv", "xlsx"]
 
 MOST_ROWS_OF_XLSX: Final = 1 << 16
 """A sheet of so many rows takes some two seconds; other requests wait for part of them."""
 
 
-def statistic_answer(
-    model: BaseModel,
-    statistic: str,
-    *,
-    form: Format | None,
-    published: Published,
-) -> Response:
-    """Render a statistic of `TABLES` in the form that the request asks for."""
-    return answer_in_form(
-        model,
-        lambda document: table_of(statistic, document),
-        form=form,
-        name=f"{published.name}-{published.version}-{statistic}",
-        published=published,
+class TableQuery(Parameters):
+    """The form of a statistic's answer."""
+
+    format: Format | None = Field(
+        None,
+        description="`csv` and `xlsx` are the table behind the answer; in CSV a text that looks "
+        "like a formula has an apostrophe before it. By default what `Accept` names, or JSON.",
     )
 
 
@@ -57,22 +52,23 @@ def result_answer(
 
 
 def answer_in_form(
-    model: BaseModel,
+    kind: type[D],
+    document: D,
     table: Callable[[JsonObject], ResultTable],
     *,
     form: Format | None,
     name: str,
     published: Published | None = None,
 ) -> Response:
-    """Render an answer as JSON or as its table, which `table` makes of its JSON form.
+    """Render a document as JSON or as its table, which `table` makes of its JSON form.
 
     Without `form`, the form is what ``Accept`` names, and JSON by default. `name` is that of the
     file, without its ending. A sheet of methods has the guarantee of `published`.
     """
-    form = form or _accepted()
+    form, told = form or _accepted(), checked_document(kind, document, nulls=True)
     if form == "json":
-        return json_answer(model, nulls=True)
-    return table_file(form, name, table(model.model_dump(exclude_unset=True)), published)
+        return json_response(told)
+    return table_file(form, name, table(told), published)
 
 
 def table_file(form: str, name: str, table: ResultTable, published: Published | None) -> Response:

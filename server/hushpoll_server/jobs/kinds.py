@@ -39,7 +39,7 @@ from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.nearest import remedy_for
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.terms import IMMEDIATE
-from hushpoll_shared.wire.regression_documents import RegressionDocument
+from hushpoll_shared.wire.documents.regressions import RegressionDocument
 
 
 def seal(parts: Services, row: VersionRow, _asked: Seal, _say: OnStep) -> Result:

@@ -15,14 +15,18 @@ from hushpoll_server.jobs.limits import check_groups, limits
 from hushpoll_server.services.services import Services
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import LearnerDocument, LearnerParameter, LearnersDocument
+from hushpoll_shared.wire.documents.kept_results import (
+    LearnerDocument,
+    LearnerList,
+    LearnerParameter,
+)
 
 if TYPE_CHECKING:
     # Importing it takes seconds, and needs the extra `train`.
     from hushpoll_training.learners.learner import Learner
 
 
-def learners(parts: Services, row: VersionRow) -> LearnersDocument:
+def learners(parts: Services, row: VersionRow) -> LearnerList:
     """Return what may be trained on the records of a survey's version, and why not the rest.
 
     A server without learners refuses: ``missing-extra``.

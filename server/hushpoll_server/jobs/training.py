@@ -21,7 +21,7 @@ from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.jobs.training import Fairness, FitChoices, Train, Tune
 from hushpoll_shared.querying.query import parameters_of
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.wire.audit_documents import AuditDocument
+from hushpoll_shared.wire.documents.audits import AuditDocument
 
 if TYPE_CHECKING:
     # Only jobs that train need the extra `train`, and importing it takes seconds.

@@ -31,7 +31,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.tables.result_table import Cell
 from hushpoll_shared.tidying import TIDY, tidy_table
-from hushpoll_shared.wire.audit_documents import AuditDocument, GroupDocument, MetricDocument
+from hushpoll_shared.wire.documents.audits import AuditDocument, GroupDocument, MetricDocument
 
 
 def joint_table_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) -> str:

@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import Any, Final
 
 from hushpoll_shared.spelling.text import printable
-from hushpoll_shared.wire.documents import ImportedQuestion, ImportReport
+from hushpoll_shared.wire.documents.drafts import ImportedQuestion, ImportReport
 
 WIDTH: Final = 80
 

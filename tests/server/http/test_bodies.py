@@ -67,7 +67,7 @@ def test_a_body_is_refused_by_its_field(body, words):
 
 
 def test_a_body_becomes_the_job():
-    given = model_of(Rank).model_validate({"attributes": ["age"]}).given()
+    given = model_of(Rank).model_validate({"attributes": ["age"]}).as_json()
     assert given == {"attributes": ["age"], "order": "down", "seed": 0}
     assert Rank.of_json(given) == Rank(attributes=("age",))
 

@@ -10,8 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import core_schema
 
-from hushpoll_server.api.models import drafts, plans, surveys
-from hushpoll_server.api.resources import weighting
+from hushpoll_server.api.resources import drafts, plans, surveys, weighting
 from hushpoll_server.api.resources.administration import tokens
 from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.wording import WANTED, form_of, words_of

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Response
+from pydantic import Field
 
-from hushpoll_server.api.models.common import VersionPath
-from hushpoll_server.api.models.results import (
-    CodebookQuery,
-    CountsAnswer,
-    DeletionAnswer,
-    OverviewAnswer,
-)
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes
-from hushpoll_server.http.bodies import model_of
-from hushpoll_server.http.endpoint import file_answer, json_answer, log_act, services
+from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.http.bodies import Parameters, model_of
+from hushpoll_server.http.endpoint import file_answer, log_act, services
 from hushpoll_server.services.results.exports import MEDIA_TYPES
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
 from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
 from hushpoll_shared.jobs.files import Export as ExportJob
-from hushpoll_shared.wire.documents import CountsDocument
+from hushpoll_shared.wire.documents.results import OverviewDocument
+from hushpoll_shared.wire.documents.surveys import CountsDocument, DeletionDocument
 
 api = Routes("analysis", VERSION)
 if TYPE_CHECKING:
@@ -31,13 +26,19 @@ else:
     ExportParameters = model_of(ExportJob)
 
 
+class CodebookQuery(Parameters):
+    """The form of a codebook."""
+
+    format: Literal["json", "md", "html"] = Field("json", description="Of the file.")
+
+
 @api.operation(
     "GET",
     "/records",
-    file_of("A file of records.", MEDIA_TYPES.values()),
     409,
     410,
     503,
+    answer=file_of("A file of records.", MEDIA_TYPES.values()),
     scope="read",
     act="exported",
 )
@@ -54,8 +55,8 @@ def records(path: VersionPath, query: ExportParameters) -> Response:
     return file_answer(export.blocks, export.media_type, export.name, export.size)
 
 
-@api.operation("DELETE", "/records", DeletionAnswer, 409, scope="admin", act="deleted-records")
-def delete_records(path: VersionPath) -> Response:
+@api.operation("DELETE", "/records", 409, scope="admin", act="deleted-records")
+def delete_records(path: VersionPath) -> DeletionDocument:
     """Delete the records of a version that takes no more reports, for good.
 
     Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
@@ -65,18 +66,16 @@ def delete_records(path: VersionPath) -> Response:
     row = parts.surveys.version(path.name, path.version)
     log_act(row)  # before the deletion, so that none is without its line
     deletion = parts.retention.delete(row)
-    return json_answer(
-        DeletionAnswer(
-            survey=row.name,
-            version=row.version,
-            deleted=deletion.records,
-            deleted_at=timestamp(deletion.at),
-        )
-    )
+    return {
+        "survey": row.name,
+        "version": row.version,
+        "deleted": deletion.records,
+        "deleted_at": timestamp(deletion.at),
+    }
 
 
-@api.operation("GET", "/counts", CountsAnswer, scope="read", act="looked-at-counts")
-def counts(path: VersionPath) -> Response:
+@api.operation("GET", "/counts", scope="read", nulls=True, act="looked-at-counts")
+def counts(path: VersionPath) -> CountsDocument:
     """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
     Of a survey that releases on a schedule all are as they were at the last release, until it is
@@ -88,21 +87,19 @@ def counts(path: VersionPath) -> Response:
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     log_act(row)
-    counts: CountsDocument = {
+    return {
         "survey": row.name,
         "version": row.version,
         "digest": row.digest,
         "state": parts.surveys.state(row).value,
         **parts.quality.account(row),
     }
-    answer = CountsAnswer.model_validate(counts)
-    return json_answer(answer, nulls=True)
 
 
 @api.operation(
     "GET",
     "/codebook",
-    file_of("The codebook.", CODEBOOKS.values()),
+    answer=file_of("The codebook.", CODEBOOKS.values()),
     scope="read",
     act="looked-at-codebook",
 )
@@ -120,10 +117,10 @@ def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
     return file_answer(codebook_file(document, query.format), CODEBOOKS[query.format], name)
 
 
-@api.operation("GET", "/overview", OverviewAnswer, scope="read", act="looked-at-overview")
-def overview(path: VersionPath) -> Response:
+@api.operation("GET", "/overview", scope="read", nulls=True, act="looked-at-overview")
+def overview(path: VersionPath) -> OverviewDocument:
     """Show a version at a glance: questions, guarantee, state, counts, warnings, tokens left."""
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     log_act(row)
-    return json_answer(OverviewAnswer.model_validate(parts.overviews.overview(row)), nulls=True)
+    return parts.overviews.overview(row)

@@ -6,39 +6,30 @@ editors do not overwrite each other.
 
 from __future__ import annotations
 
-from flask import Response, request
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, cast
 
+from flask import request
+from pydantic import Field
+
+from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
-from hushpoll_server.api.models.common import VersionPath
-from hushpoll_server.api.models.drafts import (
-    DraftAnswer,
-    DraftBody,
-    DraftList,
-    DraftPath,
-    ImageAnswer,
-    ImportAnswer,
-    ImportQuery,
-    LaunchAnswer,
-    LaunchBody,
-    ManifestProblemAnswer,
-    ValidationAnswer,
-)
-from hushpoll_server.api.models.surveys import PublishAnswer, PublishQuery, PublishWarning
 from hushpoll_server.api.openapi import BINARY, body_of
-from hushpoll_server.api.resources.surveys import publication_answer
-from hushpoll_server.api.routes import VERSION, Routes, address_of
+from hushpoll_server.api.resources.surveys import PublishQuery, publication_answer, warnings_of
+from hushpoll_server.api.routes import VERSION, Routes, VersionPath, address_of
 from hushpoll_server.errors import Refused
+from hushpoll_server.http.bodies import BodySize, Parameters
 from hushpoll_server.http.endpoint import (
     BYTES_MEDIA_TYPE,
+    Answered,
     current_grant,
-    json_answer,
     log_act,
-    not_modified,
     raw_body,
     services,
 )
 from hushpoll_server.services.surveys.drafts import Draft
-from hushpoll_server.services.surveys.launch import launch_plan
+from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.validation import named, validate
 from hushpoll_server.services.surveys.warnings import publishing_warnings
@@ -46,6 +37,58 @@ from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
 from hushpoll_shared.survey.questions.presentation import IMAGE_BYTES
+from hushpoll_shared.wire.documents.drafts import (
+    DraftDocument,
+    DraftList,
+    ImageDocument,
+    ImportDocument,
+    ManifestProblemDocument,
+    ValidationDocument,
+)
+from hushpoll_shared.wire.documents.plans import LaunchDocument
+from hushpoll_shared.wire.documents.surveys import PublishDocument
+
+
+class DraftPath(Parameters):
+    """A draft by its id."""
+
+    draft_id: str = Field(pattern=r"^[0-9a-f]{16}$", description="The draft's id.")
+
+
+class DraftBody(Parameters):
+    """A manifest that is not published yet."""
+
+    BODY: ClassVar = BodySize.MANIFEST
+
+    manifest: dict[str, object] = Field(
+        description="May be incomplete and wrong, but for the survey's name."
+    )
+
+
+class ImportQuery(Parameters):
+    """How a questionnaire that is sent is called."""
+
+    file: str = Field(
+        "the file", min_length=1, max_length=200, description="The file's name, for messages."
+    )
+    survey: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9_-]{1,64}$",
+        description="The survey's name; by default one that is made of the form's.",
+    )
+
+
+class LaunchBody(Parameters):
+    """A draft, and how many respondents are expected."""
+
+    BODY: ClassVar = BodySize.MANIFEST
+
+    manifest: dict[str, object] = Field(description="A valid one; it is not stored.")
+    n: int = Field(ge=1, le=N_MAX, strict=True, description="Respondents.")
+    width: float = Field(
+        WIDTH, gt=0, le=1, description="That no question's intervals should exceed on average."
+    )
+
 
 api = Routes("drafts")
 IF_MATCH: dict[str, object] = {
@@ -62,8 +105,8 @@ IF_MATCH: dict[str, object] = {
 BYTES = body_of({BYTES_MEDIA_TYPE: BINARY})
 
 
-@api.operation("POST", "/drafts/validate", ValidationAnswer, 503, scope="publish")
-def validate_draft(body: DraftBody) -> Response:
+@api.operation("POST", "/drafts/validate", 503, scope="publish")
+def validate_draft(body: DraftBody) -> ValidationDocument:
     """Say all for which a manifest would be refused, and what publishing would warn of.
 
     Nothing is stored. Servers check one draft at a time; others wait for their turn, at most 15
@@ -75,22 +118,20 @@ def validate_draft(body: DraftBody) -> Response:
         validation = validate(body.manifest, parts.surveys)
         published = validation.published
         warnings = () if published is None else publishing_warnings(published)
-        return json_answer(
-            ValidationAnswer(
-                valid=not validation.problems,
-                problems=[
-                    ManifestProblemAnswer(**vars(problem)) for problem in validation.problems
-                ],
-                hardly_protected=validation.hardly_protected,
-                warnings=[PublishWarning(**vars(warning)) for warning in warnings],
-                digest=None if published is None else published.digest,
-                manifest=None if published is None else published.to_dict(),
-            )
-        )
+        return {
+            "valid": not validation.problems,
+            "problems": [
+                cast("ManifestProblemDocument", vars(problem)) for problem in validation.problems
+            ],
+            "hardly_protected": validation.hardly_protected,
+            "warnings": warnings_of(warnings),
+            "digest": None if published is None else published.digest,
+            "manifest": None if published is None else published.to_dict(),
+        }
 
 
-@api.operation("POST", "/drafts/plan", LaunchAnswer, 503, scope="publish")
-def plan_draft(body: LaunchBody) -> Response:
+@api.operation("POST", "/drafts/plan", 503, scope="publish", nulls=True)
+def plan_draft(body: LaunchBody) -> LaunchDocument:
     """Say how precise each question and an audit will be, for an expected number of respondents.
 
     Nothing is stored. Servers plan one draft at a time; others wait for their turn, at most 15
@@ -103,21 +144,19 @@ def plan_draft(body: LaunchBody) -> Response:
             published = Manifest.from_dict(body.manifest).resolve()
         except InvalidParameter as error:
             raise ManifestRefused(str(error), field=error.field) from None
-        answer = launch_plan(parts.plans, body.manifest, published, n=body.n, width=body.width)
-    return json_answer(LaunchAnswer.model_validate(answer), nulls=True)
+        return launch_plan(parts.plans, body.manifest, published, n=body.n, width=body.width)
 
 
-@api.operation("GET", "/drafts", DraftList, scope="publish")
-def list_drafts() -> Response:
+@api.operation("GET", "/drafts", scope="publish")
+def list_drafts() -> DraftList:
     """List the drafts of the surveys that the token is for."""
     grant = current_grant()
     drafts = services().drafts
-    rows = [drafts.describe(row) for row in drafts.all() if grant.covers(row.survey)]
-    return json_answer(DraftList.model_validate({"drafts": rows}))
+    return {"drafts": [drafts.summary(row) for row in drafts.all() if grant.covers(row.survey)]}
 
 
-@api.operation("POST", "/drafts", DraftAnswer, scope="publish", status=201, act="began-draft")
-def add_draft(body: DraftBody) -> Response:
+@api.operation("POST", "/drafts", scope="publish", status=201, nulls=True, act="began-draft")
+def add_draft(body: DraftBody) -> Answered[DraftDocument]:
     """Keep a manifest as a draft, under an id of its own."""
     parts, grant = services(), current_grant()
     grant.require_survey(named(body.manifest))
@@ -127,14 +166,13 @@ def add_draft(body: DraftBody) -> Response:
 @api.operation(
     "POST",
     "/drafts/import",
-    ImportAnswer,
     503,
     scope="publish",
     status=201,
     openapi_extensions=BYTES,
     act="began-draft",
 )
-def import_draft(query: ImportQuery) -> Response:
+def import_draft(query: ImportQuery) -> Answered[ImportDocument]:
     """Keep a questionnaire of another tool as a draft, and report on each of its questions.
 
     The body is an XLSForm (XLSX, XLS, CSV) or a survey of SurveyJS (JSON). Servers read one file at
@@ -147,21 +185,23 @@ def import_draft(query: ImportQuery) -> Response:
     grant.require_survey(named(imported.manifest))
     draft = parts.drafts.add(imported.manifest, actor=grant.actor)
     _log(draft)
-    answer = {"draft": parts.drafts.describe(draft), "report": imported.report()}
-    return json_answer(ImportAnswer.model_validate(answer), 201, headers=_place(draft))
+    document: ImportDocument = {
+        "draft": parts.drafts.describe(draft),
+        "report": imported.report(),
+    }
+    return Answered(document, headers=_place(draft))
 
 
 @api.operation(
     "POST",
     "/images",
-    ImageAnswer,
     503,
     scope="publish",
     status=201,
     openapi_extensions=BYTES,
     act="added-image",
 )
-def add_image(query: ImportQuery) -> Response:
+def add_image(query: ImportQuery) -> ImageDocument:
     """Keep an image for the pages of surveys, which everybody may load; a draft names its hash.
 
     The body is a PNG, JPEG, WebP or GIF of at most 256 KiB and 2000 pixels each way.
@@ -170,44 +210,42 @@ def add_image(query: ImportQuery) -> Response:
     body = raw_body(min(IMAGE_BYTES, parts.settings.max_body_bytes))
     digest, picture = parts.images.add(body, actor=grant.actor, name=query.file)
     log_act()
-    answer = ImageAnswer(
-        image=digest,
-        media_type=picture.media_type,
-        width=picture.width,
-        height=picture.height,
-        bytes=len(body),
-    )
-    return json_answer(answer, 201)
+    return {
+        "image": digest,
+        "media_type": picture.media_type,
+        "width": picture.width,
+        "height": picture.height,
+        "bytes": len(body),
+    }
 
 
 @api.operation(
-    "POST", f"{VERSION}/draft", DraftAnswer, scope="publish", status=201, act="began-draft"
+    "POST", f"{VERSION}/draft", scope="publish", status=201, nulls=True, act="began-draft"
 )
-def draft_version(path: VersionPath) -> Response:
+def draft_version(path: VersionPath) -> Answered[DraftDocument]:
     """Keep the questions and terms of a published version as a draft of the survey's next one."""
     parts = services()
     published = parts.surveys.published(parts.surveys.version(path.name, path.version))
     return _began(parts.drafts.of_version(published, actor=current_grant().actor))
 
 
-@api.operation("GET", "/drafts/<draft_id>", DraftAnswer, scope="publish", also={304: None})
-def show_draft(path: DraftPath) -> Response:
+@api.operation("GET", "/drafts/<draft_id>", scope="publish", nulls=True, also={304: None})
+def show_draft(path: DraftPath) -> Answered[DraftDocument]:
     """Return a draft; its ETag is for a later change."""
-    draft = _covered(path)
-    return not_modified(str(draft.row.revision)) or _answer(draft)
+    return _answer(_covered(path))
 
 
 @api.operation(
     "PUT",
     "/drafts/<draft_id>",
-    DraftAnswer,
     412,
     428,
     scope="publish",
+    nulls=True,
     openapi_extensions=IF_MATCH,
     act="changed-draft",
 )
-def replace_draft(path: DraftPath, body: DraftBody) -> Response:
+def replace_draft(path: DraftPath, body: DraftBody) -> Answered[DraftDocument]:
     """Put another manifest into a draft, if nobody has changed it since it was read."""
     parts, grant = services(), current_grant()
     draft = _covered(path)
@@ -221,36 +259,33 @@ def replace_draft(path: DraftPath, body: DraftBody) -> Response:
 @api.operation(
     "DELETE",
     "/drafts/<draft_id>",
-    None,
     412,
     scope="publish",
     openapi_extensions=IF_MATCH,
     act="deleted-draft",
 )
-def delete_draft(path: DraftPath) -> Response:
+def delete_draft(path: DraftPath) -> None:
     """Delete a draft; with If-Match only if nobody has changed it since it was read."""
     draft = _covered(path)
     named_state = "If-Match" in request.headers
     services().drafts.remove(draft, revision=_revision(draft) if named_state else None)
     _log(draft)
-    return Response(status=204)
 
 
 @api.operation(
     "POST",
     "/drafts/<draft_id>/publish",
-    PublishAnswer,
     409,
     412,
     428,
     503,
     scope="publish",
     status=201,
-    also={200: PublishAnswer},
+    also={200: PublishDocument},
     openapi_extensions=IF_MATCH,
     act="published",
 )
-def publish_draft(path: DraftPath, query: PublishQuery) -> Response:
+def publish_draft(path: DraftPath, query: PublishQuery) -> Answered[PublishDocument]:
     """Publish a draft as it was read, and delete it; refused as publishing its manifest is."""
     parts = services()
     draft = _covered(path)
@@ -283,9 +318,9 @@ def _revision(draft: Draft) -> int | None:
     return draft.row.revision if str(draft.row.revision) in tags else 0
 
 
-def _began(draft: Draft) -> Response:
+def _began(draft: Draft) -> Answered[DraftDocument]:
     _log(draft)
-    return _answer(draft, 201, _place(draft))
+    return _answer(draft, _place(draft))
 
 
 def _place(draft: Draft) -> dict[str, str]:
@@ -296,8 +331,8 @@ def _log(draft: Draft) -> None:
     log_act(survey=draft.row.survey, subject=draft.row.id)
 
 
-def _answer(draft: Draft, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    answer_model = DraftAnswer.model_validate(services().drafts.describe(draft))
-    answer = json_answer(answer_model, status, headers, nulls=True)
-    answer.set_etag(str(draft.row.revision))
-    return answer
+def _answer(
+    draft: Draft, headers: Mapping[str, str] = MappingProxyType({})
+) -> Answered[DraftDocument]:
+    document = services().drafts.describe(draft)
+    return Answered(document, headers=headers, etag=str(draft.row.revision))

@@ -7,23 +7,39 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
 
 from flask import Response
+from pydantic import Field
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.api.models.common import TableQuery, VersionPath
-from hushpoll_server.api.models.jobs import JobAnswer, JobList, JobPath, JobQuery
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes, address_of
+from hushpoll_server.api.routes import VERSION, Routes, VersionPath, address_of
 from hushpoll_server.http.bodies import Parameters, model_of
-from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
-from hushpoll_server.http.tables import table_file
+from hushpoll_server.http.endpoint import Answered, current_grant, file_answer, log_act, services
+from hushpoll_server.http.tables import TableQuery, table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
+from hushpoll_shared.wire.documents.jobs import JobDocument, JobList, JobState
+
+
+class JobPath(Parameters):
+    """A job by its id."""
+
+    job_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="The job's id.")
+
+
+class JobQuery(Parameters):
+    """Which jobs are listed."""
+
+    survey: str | None = Field(None, description="Name of the one survey whose jobs are listed.")
+    kind: str | None = Field(
+        None, pattern=f"^({'|'.join(KINDS)})$", description="The one kind that is listed."
+    )
+    state: JobState | None = Field(None, description="The one state that is listed.")
+
 
 api = Routes("jobs")
 
@@ -31,12 +47,12 @@ api = Routes("jobs")
 def _add_route(kind: JobKind) -> None:
     """Add the route that asks for a job of a kind."""
 
-    def ask(path: VersionPath, body: Parameters) -> Response:
+    def ask(path: VersionPath, body: Parameters) -> Answered[JobDocument]:
         parts = services()
         row = parts.surveys.version(path.name, path.version)
         grant = current_grant()
-        job = kind.ask(parts, row, body.given(), by=grant.token_id, actor=grant.actor)
-        return _answer(job, 202, {"Location": address_of("jobs", job.id)})
+        job = kind.ask(parts, row, body.as_json(), by=grant.token_id, actor=grant.actor)
+        return Answered(parts.jobs.describe(job), headers={"Location": address_of("jobs", job.id)})
 
     # The name of the operation, its text and its body in the document.
     ask.__name__, ask.__doc__ = kind.name, inspect.getdoc(kind.declared)
@@ -44,7 +60,6 @@ def _add_route(kind: JobKind) -> None:
     api.operation(
         "POST",
         f"{VERSION}/jobs/{kind.name}",
-        JobAnswer,
         *(409, 410, 501),
         scope=kind.declared.scope,
         status=202,
@@ -56,47 +71,46 @@ for _kind in KINDS.values():
     _add_route(_kind)
 
 
-@api.operation("GET", "/jobs", JobList, scope="read")
-def list_jobs(query: JobQuery) -> Response:
+@api.operation("GET", "/jobs", scope="read")
+def list_jobs(query: JobQuery) -> JobList:
     """List the newest 200 jobs of the surveys that the token is for, the newest first."""
     jobs = services().jobs
     rows = jobs.newest(
         current_grant().covers, survey=query.survey, kind=query.kind, state=query.state
     )
-    answers = [JobAnswer.model_validate(jobs.describe(row)) for row in rows]
-    return json_answer(JobList(jobs=answers))
+    return {"jobs": [jobs.describe(row) for row in rows]}
 
 
-@api.operation("GET", "/jobs/<job_id>", JobAnswer, scope="read")
-def show(path: JobPath) -> Response:
+@api.operation("GET", "/jobs/<job_id>", scope="read")
+def show(path: JobPath) -> JobDocument:
     """Look at a job."""
-    return _answer(_covered(path))
+    return services().jobs.describe(_covered(path))
 
 
 @api.operation(
     "POST",
     "/jobs/<job_id>/cancel",
-    JobAnswer,
     scope=("read", "train", "publish"),
     act="cancelled-job",
 )
-def cancel(path: JobPath) -> Response:
+def cancel(path: JobPath) -> JobDocument:
     """End a job that waits or runs; one that has ended stays as it is.
 
     For the token that asked for it, and for administrators: a token that may ask for a job may
     cancel it. A process that trains is ended within seconds, and its worker takes the next job.
     """
-    return _answer(services().jobs.cancel(_covered(path), current_grant()))
+    jobs = services().jobs
+    return jobs.describe(jobs.cancel(_covered(path), current_grant()))
 
 
 @api.operation(
     "GET",
     "/jobs/<job_id>/result",
-    file_of("The file that the job made.", ["application/octet-stream"]),
     409,
     410,
     501,
     503,
+    answer=file_of("The file that the job made.", ["application/octet-stream"]),
     scope="read",
     act="fetched",
 )
@@ -131,8 +145,3 @@ def _covered(path: JobPath) -> JobRow:
     job = parts.jobs.find(path.job_id)
     current_grant().require_survey(parts.surveys.by_id(job.version_id).name)
     return job
-
-
-def _answer(job: JobRow, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    answer = JobAnswer.model_validate(services().jobs.describe(job))
-    return json_answer(answer, status, headers)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from flask import Response
-from pydantic import Field
+from pydantic import BaseModel, Field, create_model
 
 from hushpoll_analysis.query_results import RESULTS
-from hushpoll_server.api.models.common import Answer, Digest, Name, TableQuery, VersionPath
-from hushpoll_server.api.routes import VERSION, Routes
-from hushpoll_server.api.schemas import answer_of, parameters_of
+from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.http.answers import Answer, answer_model, row_members
+from hushpoll_server.http.bodies import field_of
 from hushpoll_server.http.endpoint import current_grant, log_act, services
-from hushpoll_server.http.tables import answer_in_form, result_answer
+from hushpoll_server.http.tables import TableQuery, answer_in_form, result_answer
 from hushpoll_server.services.people.actions import LOOKED
-from hushpoll_shared.qualifying.domains import where_words
-from hushpoll_shared.querying.query import Query
+from hushpoll_shared.qualifying.domains import Where, where_words
+from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.tidying import LONGEST_ADDRESSES, tidy_table
+from hushpoll_shared.wire.documents.results import TidyDocument
+from hushpoll_shared.wire.documents.surveys import ReleasedVersion, ReleaseHeading
 
 
 class TidyQuery(TableQuery):
@@ -30,40 +33,6 @@ class TidyQuery(TableQuery):
     )
 
 
-class TidyRow(Answer):
-    """One estimate, or one number of a test."""
-
-    statistic: str
-    question: str = Field(description="Its name; of a pair both, with & between them.")
-    category: str | None
-    group: str | None = Field(description="Such as gender=Female; of a domain its condition.")
-    estimate: float | None = Field(description="Null where the set has no bound.")
-    standard_error: float | None
-    lower: float | None
-    upper: float | None
-    n: int | None = Field(description="Reports behind it.")
-    verdict: str | None
-
-
-class TidyAnswer(Answer):
-    """Results of queries as rows that have the same members."""
-
-    survey: str | None = Name
-    version: int | None
-    digest: str | None = Digest
-    release: str | None
-    released_at: str | None
-    next_release: str | None
-    pending: int | None
-    rows: list[TidyRow]
-    methods: dict[str, str | int | float] = Field(
-        description="What was asked by each query, and how to read it."
-    )
-    left_out: dict[str, str] = Field(
-        description="Queries that the survey cannot answer, with the reason."
-    )
-
-
 api = Routes("queries", VERSION, tag="analysis")
 SCOPE = "read"
 """What every query's route asks for."""
@@ -71,7 +40,12 @@ REFUSALS = (409, 410, 503)
 
 
 @api.operation(
-    "GET", "/tidy-results", TidyAnswer, *REFUSALS, scope=SCOPE, act="looked-at-tidy-results"
+    "GET",
+    "/tidy-results",
+    *REFUSALS,
+    answer=TidyDocument,
+    scope=SCOPE,
+    act="looked-at-tidy-results",
 )
 def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     """Show the results of several queries as one table, a row an estimate.
@@ -91,12 +65,45 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     )
     log_act(row)
     return answer_in_form(
-        TidyAnswer.model_validate(results.to_dict()),
+        TidyDocument,
+        results.to_dict(),
         tidy_table,
         form=query.format,
         name=f"{row.name}-{row.version}-results",
         published=parts.surveys.published(row),
     )
+
+
+def parameters_of(query: type[Query[Any]]) -> type[TableQuery]:
+    """Return the parameters of a query's route; those that queries share stand first."""
+    ordered = sorted(query.parameters(), key=lambda parameter: not parameter.common)
+    named: dict[str, Any] = {parameter.name: _parameter(parameter) for parameter in ordered}
+    return create_model(
+        f"{query.__name__}Query", __base__=TableQuery, __doc__=query.__doc__, **named
+    )
+
+
+def _parameter(parameter: Parameter) -> tuple[Any, Any]:
+    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
+    return (kind | None if parameter.default is None else kind), field_of(parameter)
+
+
+def answer_of(query: type[Query[Any]]) -> type[BaseModel]:
+    """Return the documented form of a query's result."""
+    # who has a token may export; only an answer about a domain, or about options, has the others
+    told = row_members(query.result_type, "about", "small_groups")
+    where, options = told.pop("where")[1], told.pop("options")[1]
+    told["where"] = (Where, Field(default=None, description=where.description))
+    told["options"] = (dict[str, str], Field(default=None, description=options.description))
+    base: type[Answer] = Answer
+    if not query.compares:  # a comparison says of each side which version it is
+        base = answer_model(ReleasedVersion)
+        place = 1 + list(told).index("n")
+        items = list(told.items())
+        pending = answer_model(ReleaseHeading).model_fields["pending"]
+        told = dict([*items[:place], ("pending", (int | None, pending)), *items[place:]])
+    name = f"{query.__name__}Answer"
+    return create_model(name, __base__=base, __doc__=query.result_type.__doc__, **told)
 
 
 def _add_route(kind: type[Query[Any]]) -> None:
@@ -124,8 +131,8 @@ def _add_route(kind: type[Query[Any]]) -> None:
     api.operation(
         "GET",
         f"/{kind.name}",
-        answer_of(kind),
         *REFUSALS,
+        answer=partial(answer_of, kind),
         scope=SCOPE,
         act=f"{LOOKED}{kind.name}",
         operation_id=f"{kind.family}_{name}_{name}_get",

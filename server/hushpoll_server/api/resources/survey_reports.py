@@ -7,18 +7,18 @@ from typing import Literal
 from flask import Response, request
 from pydantic import Field
 
-from hushpoll_server.api.models.common import Answer, Name, Strict, VersionPath
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.api.routes import VERSION, Routes, VersionPath
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.bodies import model_of
-from hushpoll_server.http.endpoint import current_grant, file_answer, json_answer, log_act, services
+from hushpoll_server.http.bodies import Parameters, model_of
+from hushpoll_server.http.endpoint import Answered, current_grant, file_answer, log_act, services
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.jobs.files import ReportChoices
+from hushpoll_shared.wire.documents.results import PublicResultsList, PublishedResultsDocument
 
 
-class ReportQuery(Strict):
+class ReportQuery(Parameters):
     """What a report shows, and the form of its file."""
 
     attributes: str = Field(
@@ -104,48 +104,17 @@ class PublicationChoices(model_of(ReportChoices)):  # type: ignore[misc]  # made
     )
 
 
-class PublicResultsAnswer(Answer):
-    """Results that were published to everybody."""
-
-    survey: str = Name
-    version: int
-    address: str = Field(description="Path of the public page on this server.")
-    published_at: str = Field(description="UTC.")
-    published_by: str = Field(description="As the action log names who has published.")
-    taken_back_at: str | None = Field(description="UTC; None: the results are public.")
-    attributes: list[str] = Field(description="Questions that are shown.")
-    cross_tables: list[list[str]] = Field(description="Pairs of attributes.")
-    estimator: str
-    confidence: float
-    fairness: bool = Field(description="Whether finished audits were shown.")
-    trend: bool = Field(False, description="Whether earlier versions were shown beside questions.")
-
-
-class PublishedResultsAnswer(PublicResultsAnswer):
-    """Results that have just been published."""
-
-    warnings: list[str] = Field(
-        description="Tables with a group of fewer than 10 reports in clear, each in a sentence."
-    )
-
-
-class PublicResultsList(Answer):
-    """The publications of a version, one that stands before those taken back."""
-
-    publications: list[PublicResultsAnswer]
-
-
 api = Routes("survey_reports", VERSION, tag="analysis")
 
 
 @api.operation(
     "GET",
     "/report",
-    file_of("A report as one file.", [form.media_type for form in FORMS.values()]),
     409,
     410,
     501,
     503,
+    answer=file_of("A report as one file.", [form.media_type for form in FORMS.values()]),
     scope="read",
     act="looked-at-report",
 )
@@ -166,15 +135,17 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
 @api.operation(
     "POST",
     "/public-results",
-    PublishedResultsAnswer,
     409,
     410,
     503,
     scope="publish",
     status=201,
+    nulls=True,
     act="published-results",
 )
-def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
+def publish_results(
+    path: VersionPath, body: PublicationChoices
+) -> Answered[PublishedResultsDocument]:
     """Publish chosen results of a version, for everybody and without sign-in.
 
     The page and its files are kept as they are now, until they are taken back or published again.
@@ -199,33 +170,21 @@ def publish_results(path: VersionPath, body: PublicationChoices) -> Response:
         row, choices, actor=current_grant().actor, so_far=body.so_far
     )
     log_act(row)
-    return json_answer(
-        PublishedResultsAnswer.model_validate(publication),
-        201,
-        {"Location": request.script_root + publication["address"]},
-        nulls=True,
-    )
+    return Answered(publication, headers={"Location": request.script_root + publication["address"]})
 
 
-@api.operation("GET", "/public-results", PublicResultsList, scope="read")
-def list_public_results(path: VersionPath) -> Response:
+@api.operation("GET", "/public-results", scope="read", nulls=True)
+def list_public_results(path: VersionPath) -> PublicResultsList:
     """List the publications of a version, also those that were taken back."""
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    publications = [
-        PublicResultsAnswer.model_validate(publication)
-        for publication in parts.public_results.history(row)
-    ]
-    return json_answer(PublicResultsList(publications=publications), nulls=True)
+    return {"publications": parts.public_results.history(row)}
 
 
-@api.operation("DELETE", "/public-results", None, scope="publish", act="took-results-back")
-def take_results_back(path: VersionPath) -> Response:
+@api.operation("DELETE", "/public-results", scope="publish", act="took-results-back")
+def take_results_back(path: VersionPath) -> None:
     """Take published results back: their address answers 410, and their files are deleted."""
     parts = services()
     row = parts.surveys.version(path.name, path.version)
     parts.public_results.take_back(row)
     log_act(row)
-    answer = Response(status=204)
-    answer.headers["Cache-Control"] = "no-store"
-    return answer

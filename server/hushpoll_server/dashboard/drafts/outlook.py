@@ -29,7 +29,7 @@ from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import NPS
-from hushpoll_shared.wire.documents import LaunchPlan
+from hushpoll_shared.wire.documents.plans import LaunchDocument
 
 OF_SURVEYS: Final[Mapping[str, str]] = {
     "name": "Name in addresses",
@@ -188,7 +188,7 @@ class Outlook:
     width: str
     validation: Validation | None = None
     warnings: tuple[PublishingWarning, ...] = ()
-    plan: LaunchPlan | None = None
+    plan: LaunchDocument | None = None
     plan_fault: str | None = None
     plan_field: str | None = None
     page: str | None = None

@@ -11,38 +11,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from typing import Final, Literal, TypedDict, cast
+from typing import Final, Literal, cast
 
 from hushpoll_server.metrics import Metrics
 from hushpoll_server.services.maintenance.sampling import SealLag
 from hushpoll_server.store import migrate
 from hushpoll_server.store.counts import sealed_reports
 from hushpoll_server.store.database import Database
+from hushpoll_shared.wire.documents.administration import OperationsDocument
 
 RATE_SECONDS: Final = 60.0
 """The rate of reports is of so long a time, or of the time since the first look."""
 LEAST_RATE_SECONDS: Final = 2.0
-
-
-class OperationNumbers(TypedDict):
-    """How the server does as a whole; None where this process cannot know."""
-
-    version: str
-    schema_version: str
-    database: Literal["sqlite", "postgresql"]
-    database_bytes: int
-    disk_free_bytes: int | None
-    disk_bytes: int | None
-    reports_waiting: int
-    reports_sealed: int
-    reports_per_second: float | None
-    measured_seconds: float
-    seal_lag_seconds: float
-    sealing: Literal["server", "worker"]
-    overdue_versions: int
-    queue_reports: int | None
-    jobs: dict[str, int]
-    worker_alive: bool
 
 
 class Operations:
@@ -78,7 +58,7 @@ class Operations:
         self._lag = SealLag()
         self._totals: deque[tuple[float, int]] = deque()
 
-    def look(self) -> OperationNumbers:
+    def look(self) -> OperationsDocument:
         """Return the numbers of now, as the API gives them."""
         inboxes = {version_id: self._counts(version_id) for version_id in self._waiting()}
         with self._database.reading() as connection:

@@ -46,7 +46,7 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tidying import TidyResults, tidy_results
-from hushpoll_shared.wire.documents import ReleaseHeading
+from hushpoll_shared.wire.documents.surveys import ReleaseHeading
 
 R = TypeVar("R", bound=Result)
 

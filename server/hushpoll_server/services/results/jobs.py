@@ -25,7 +25,7 @@ from hushpoll_server.store.jobs import (
 )
 from hushpoll_server.store.workers import WorkerStore
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.wire.documents import JobDocument, JobState
+from hushpoll_shared.wire.documents.jobs import JobDocument, JobState
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)

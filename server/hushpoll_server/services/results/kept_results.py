@@ -22,20 +22,18 @@ from hushpoll_server.store.jobs import DONE, JobRow, JobStore
 from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.jobs.job import KeptJob
 from hushpoll_shared.jobs.training import Fairness, Train
-from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
-from hushpoll_shared.wire.documents import (
+from hushpoll_shared.wire.documents.audits import AuditDocument, MetricDocument
+from hushpoll_shared.wire.documents.kept_results import (
     AuditEntry,
     AuditSummary,
     ModelSummary,
-    ReleaseTimes,
-    ShortMetric,
-    TrainingRun,
-)
-from hushpoll_shared.wire.regression_documents import (
-    RegressionDocument,
     RegressionEntry,
     RegressionSummary,
+    Run,
+    ShortMetric,
 )
+from hushpoll_shared.wire.documents.regressions import RegressionDocument
+from hushpoll_shared.wire.documents.surveys import ReleaseTimes
 
 E = TypeVar("E")
 """What a list says of one: its job, and a summary."""
@@ -115,7 +113,7 @@ class KeptResults(Generic[E]):
         return cast("E", {"job": self._jobs.describe(job), self.noun: found})
 
 
-class Models(KeptResults[TrainingRun]):
+class Models(KeptResults[Run]):
     """Trainings and their models."""
 
     job = Train
@@ -134,7 +132,7 @@ class Models(KeptResults[TrainingRun]):
         card: dict[str, Any] = json.loads(text)
         return card
 
-    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[TrainingRun]:
+    def compared(self, row: VersionRow, ids: Sequence[str]) -> list[Run]:
         """Return trainings of a version that are done, however old, in the order of their ids.
 
         A training that is none of this version, or has no model, is refused.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from hushpoll_analysis.shuffling import shuffle_guarantee
 from hushpoll_server.services.results.releases import Releases
@@ -23,6 +23,7 @@ from hushpoll_shared.survey.randomization.budget import (
     total_epsilon,
 )
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
+from hushpoll_shared.wire.documents.results import OverviewDocument
 
 KEPT_WARNINGS = 512
 
@@ -47,7 +48,7 @@ class Overviews:
         # A published version never changes, and the planner behind the warnings takes a while.
         self._warnings = lru_cache(maxsize=KEPT_WARNINGS)(self._warnings_of)
 
-    def overview(self, row: VersionRow) -> dict[str, Any]:
+    def overview(self, row: VersionRow) -> OverviewDocument:
         """Return a version's overview, as the API gives it."""
         published = self._surveys.published(row)
         closes, accepts_until = self._surveys.closes_at(row), self._surveys.accepts_until(row)
@@ -59,7 +60,7 @@ class Overviews:
         if published.submission == INVITED:
             invited, redeemed = self._invitations.counts(row)
             mails = self._mailing.counts(row)
-        return {
+        overview = {
             "survey": row.name,
             "version": row.version,
             "digest": row.digest,
@@ -82,6 +83,7 @@ class Overviews:
             "released_by_day": self._releases.by_day(row),
             **account,
         }
+        return cast("OverviewDocument", overview)
 
     def summaries(self, rows: Sequence[VersionRow]) -> list[dict[str, Any]]:
         """Return what a list of many versions shows of each."""

@@ -27,7 +27,7 @@ from hushpoll_server.survey_reports.files.report import Report
 from hushpoll_server.survey_reports.markup.page import page_of
 from hushpoll_server.survey_reports.sources.choices import Choices
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGES
-from hushpoll_shared.wire.documents import PublicationDocument
+from hushpoll_shared.wire.documents.results import PublicResultsDocument, PublishedResultsDocument
 
 log = get_logger(__name__)
 
@@ -123,7 +123,7 @@ class PublicResults:
 
     def publish(
         self, row: VersionRow, choices: Choices, *, actor: str, so_far: bool = False
-    ) -> PublicationDocument:
+    ) -> PublishedResultsDocument:
         """Make the results of a version public; an earlier publication gives way.
 
         Return it as `history` describes it, with ``warnings``: see ``SurveyReports.warnings``. With
@@ -149,9 +149,7 @@ class PublicResults:
         )
         self._store.add(publication, files)
         log.info("results-published", survey=row.name, version=row.version)
-        described = self._describe(publication)
-        described["warnings"] = warnings_of(report.basis)
-        return described
+        return {**self._describe(publication), "warnings": warnings_of(report.basis)}
 
     def take_back(self, row: VersionRow) -> None:
         """End the publication of a version; its files are deleted.
@@ -165,7 +163,7 @@ class PublicResults:
             )
         log.info("results-taken-back", survey=row.name, version=row.version)
 
-    def history(self, row: VersionRow) -> list[PublicationDocument]:
+    def history(self, row: VersionRow) -> list[PublicResultsDocument]:
         """Return the publications of a version, one that stands before those taken back."""
         return [self._describe(publication) for publication in self._store.of_version(row.id)]
 
@@ -234,7 +232,7 @@ class PublicResults:
             self._kept[key] = snapshot
         return snapshot
 
-    def _describe(self, publication: PublicationRow) -> PublicationDocument:
+    def _describe(self, publication: PublicationRow) -> PublicResultsDocument:
         row = self._surveys.by_id(publication.version_id)
         back = publication.taken_back_at
         described = {
@@ -247,7 +245,7 @@ class PublicResults:
             "trend": False,
             **json.loads(publication.choices),
         }
-        return cast("PublicationDocument", described)
+        return cast("PublicResultsDocument", described)
 
 
 def _files(report: Report, version: int) -> tuple[bytes, bytes]:

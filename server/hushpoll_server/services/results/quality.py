@@ -21,7 +21,7 @@ from hushpoll_server.store.jobs import JobRow
 from hushpoll_server.store.withdrawals import COUNTED_AS
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.terms import IMMEDIATE
-from hushpoll_shared.wire.documents import QualityAccount, RefusedDay
+from hushpoll_shared.wire.documents.surveys import QualityAccount, RefusedDay
 
 DAILY: Final = "daily"
 SHAPE: Final = "shape"

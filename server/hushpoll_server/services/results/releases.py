@@ -21,7 +21,12 @@ from hushpoll_server.store.counts import Aggregate, CounterStore, ReleaseStore
 from hushpoll_server.store.segment_store import SegmentStore
 from hushpoll_server.store.withdrawals import COUNTED_AS
 from hushpoll_shared.survey.terms import AT_THE_END, IMMEDIATE
-from hushpoll_shared.wire.documents import ReleaseKind, ReleaseSummary, ReleaseTimes, ReportCounts
+from hushpoll_shared.wire.documents.surveys import (
+    ReleaseKind,
+    ReleaseSummary,
+    ReleaseTimes,
+    ReportCounts,
+)
 
 
 @dataclass(frozen=True)

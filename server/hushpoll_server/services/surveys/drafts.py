@@ -18,7 +18,7 @@ from hushpoll_server.store.editing.drafts import DraftRow, DraftStore
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import TITLE_LENGTH, check_name, printable
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import DraftDocument, DraftSummary
+from hushpoll_shared.wire.documents.drafts import DraftDocument, DraftSummary
 
 _RESOLVED: Final = frozenset({"epsilon", "parameters", "thresholds"})
 """What publishing adds to a question."""
@@ -84,15 +84,17 @@ class Drafts:
         manifest["attributes"] = [_written(attribute) for attribute in manifest["attributes"]]
         return self.add(manifest, actor=actor)
 
-    def describe(self, draft: Draft | DraftRow) -> DraftSummary | DraftDocument:
-        """Return a draft, or a line of the list, as the API gives it."""
-        row = draft.row if isinstance(draft, Draft) else draft
-        summary: DraftSummary = {
+    def summary(self, row: DraftRow) -> DraftSummary:
+        """Return a line of the list, as the API gives it."""
+        return {
             **cast("DraftSummary", vars(row)),
             "created_at": timestamp(row.created_at),
             "changed_at": timestamp(row.changed_at),
         }
-        return {**summary, "manifest": draft.manifest} if isinstance(draft, Draft) else summary
+
+    def describe(self, draft: Draft) -> DraftDocument:
+        """Return a draft as the API gives it."""
+        return {**self.summary(draft.row), "manifest": draft.manifest}
 
     def all(self) -> list[DraftRow]:
         """Return every draft, that which was changed last first."""

@@ -16,7 +16,7 @@ from hushpoll_server.services.surveys.plans import Plans
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
-from hushpoll_shared.wire.documents import ExpectedAudit, LaunchPlan, QuestionPrecision
+from hushpoll_shared.wire.documents.plans import ExpectedAudit, LaunchDocument, QuestionPrecision
 
 WIDTH: Final = 0.1
 """Width of an interval that is wanted where none is named: plus or minus five points of 100."""
@@ -24,7 +24,7 @@ WIDTH: Final = 0.1
 
 def launch_plan(
     plans: Plans, draft: Mapping[str, object], published: Published, *, n: int, width: float = WIDTH
-) -> LaunchPlan:
+) -> LaunchDocument:
     """Return what a survey will be able to say, before anybody has answered.
 
     `n` respondents, in [1, 10^9], and `width`, in (0, 1], that the mean width of no question's

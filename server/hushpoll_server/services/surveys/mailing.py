@@ -36,6 +36,7 @@ from hushpoll_server.store.addressees import AddresseeRow, AddresseeStore, Due, 
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.reading.people import Person, check_different
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.wire.documents.administration import MailPreviewDocument
 
 log = get_logger(__name__)
 
@@ -68,18 +69,6 @@ class Sent:
     """Not taken when they were last tried."""
     redeemed: int
     """Not sent, since the invitation was redeemed meanwhile, or the survey was closed."""
-
-
-@dataclass(frozen=True)
-class MailPreview:
-    """A mail as a person would get it, with a link that is none."""
-
-    language: str
-    sender: str
-    """Empty while ``mail_sender`` is not set."""
-    recipient: str
-    subject: str
-    body: str
 
 
 class Mailing:
@@ -207,7 +196,7 @@ class Mailing:
 
     def preview(
         self, row: VersionRow, texts: Texts, *, reminder: bool, people: Sequence[Person] = ()
-    ) -> list[MailPreview]:
+    ) -> list[MailPreviewDocument]:
         """Return what a person would get, in each language that there is a text in.
 
         Each of `people`, to whom it would be sent, is checked as `invite` does.
@@ -227,7 +216,14 @@ class Mailing:
             sender, recipient, subject = (
                 str(mail[name] or "") for name in ("From", "To", "Subject")
             )
-            previews.append(MailPreview(tag, sender, recipient, subject, body))
+            preview: MailPreviewDocument = {
+                "language": tag,
+                "sender": sender,
+                "recipient": recipient,
+                "subject": subject,
+                "body": body,
+            }
+            previews.append(preview)
         return previews
 
     def take_back(self, batch: str) -> None:

@@ -63,12 +63,12 @@ class Guarantee:
 
     questions: tuple[str, ...]
     """A select-all is one, with the number of its options."""
-    attribute: JsonMembers
+    attribute: Mapping[str, object]
     """The first of its attributes in a promise; the others differ in name and text alone."""
 
 
 def guarantees(
-    published: Published, attributes: Sequence[JsonMembers], names: Mapping[str, str]
+    published: Published, attributes: Sequence[Mapping[str, object]], names: Mapping[str, str]
 ) -> list[Guarantee]:
     """Return the guarantees of a promise's attributes, in the order of the questionnaire.
 
@@ -77,7 +77,7 @@ def guarantees(
     if len(attributes) <= MOST_APART:
         return [Guarantee((names[str(one["name"])],), one) for one in attributes]
     selects = {name: select.name for select in published.selects for name in select.attributes}
-    groups: dict[tuple[object, ...], list[JsonMembers]] = {}
+    groups: dict[tuple[object, ...], list[Mapping[str, object]]] = {}
     for one in attributes:
         groups.setdefault(tuple(one[of] for of in _GUARANTEE), []).append(one)
     found = []

@@ -12,7 +12,7 @@ from hushpoll_server.translations.speech import said
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 from hushpoll_shared.survey.wording import Wording
-from hushpoll_shared.wire.regression_documents import (
+from hushpoll_shared.wire.documents.regressions import (
     CoefficientDocument,
     ComparedCategory,
     RegressionDocument,

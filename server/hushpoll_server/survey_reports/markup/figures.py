@@ -39,7 +39,7 @@ from hushpoll_shared.querying.registry import query_that_serves
 from hushpoll_shared.spelling.text import isolated
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.result_table import ResultTable
-from hushpoll_shared.wire.audit_documents import AuditDocument, MetricDocument
+from hushpoll_shared.wire.documents.audits import AuditDocument, MetricDocument
 
 Draw = Callable[[Specification], bytes]
 """Returns the SVG of a Vega-Lite specification."""

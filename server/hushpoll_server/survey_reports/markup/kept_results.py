@@ -13,7 +13,7 @@ from hushpoll_server.translations.speech import said, say
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.tables.regressions import references_of
-from hushpoll_shared.wire.regression_documents import RegressionDocument
+from hushpoll_shared.wire.documents.regressions import RegressionDocument
 
 
 def shown_audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from hushpoll_shared.survey.randomization.budget import (
     total_epsilon,
 )
 from hushpoll_shared.survey.wording import Wording
-from hushpoll_shared.wire.documents import (
+from hushpoll_shared.wire.documents.codebook import (
     CodebookAnswer,
     CodebookDocument,
     CodebookLaw,

@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Literal
 
-from flask import Response
 from pydantic import Field
 
-from hushpoll_server.api.models.common import Answer, Strict, SurveyPath, VersionPath
-from hushpoll_server.api.routes import VERSION, Routes
+from hushpoll_server.api.routes import VERSION, Routes, SurveyPath, VersionPath
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.bodies import model_of
-from hushpoll_server.http.endpoint import json_answer, log_act, services
+from hushpoll_server.http.bodies import Parameters, model_of
+from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.jobs.mailing import mail_texts, people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
 from hushpoll_shared.jobs.collecting import PersonParameters, Remind
-from hushpoll_shared.wire.documents import NewToken
+from hushpoll_shared.wire.documents.administration import (
+    InvitationsDocument,
+    MailPreviewsDocument,
+    RespondentTokensDocument,
+    RotateDocument,
+    TokenDocument,
+    TokenList,
+)
 
 
-class TokenPath(Strict):
+class TokenPath(Parameters):
     """A bearer token by its public id."""
 
     token_id: str = Field(pattern=r"^[0-9a-f]{16}$", description="The token's public id.")
 
 
-class RespondentTokensBody(Strict):
+class RespondentTokensBody(Parameters):
     """How many single-use tokens or invitations to issue."""
 
     count: int = Field(ge=1, le=1_000_000, strict=True)
-
-
-class RespondentTokensAnswer(Answer):
-    """Single-use tokens; they are shown once."""
-
-    tokens: list[str]
-
-
-class InvitationsAnswer(Answer):
-    """Invitations; they are shown once."""
-
-    invitations: list[str]
 
 
 class MailPreviewsBody(model_of(Remind)):  # type: ignore[misc]  # made while running
@@ -58,23 +49,7 @@ class MailPreviewsBody(model_of(Remind)):  # type: ignore[misc]  # made while ru
     )
 
 
-class MailPreviewAnswer(Answer):
-    """A mail as a person would get it."""
-
-    language: str
-    sender: str = Field(description="Empty while the server has no `mail_sender`.")
-    recipient: str
-    subject: str
-    body: str = Field(description="Its link has no invitation that could be redeemed.")
-
-
-class MailPreviewsAnswer(Answer):
-    """A mail in each language that there is a text in."""
-
-    mails: list[MailPreviewAnswer]
-
-
-class TokenBody(Strict):
+class TokenBody(Parameters):
     """A bearer token to issue."""
 
     scopes: list[str] = Field(min_length=1, max_length=8)
@@ -91,42 +66,7 @@ class TokenBody(Strict):
     )
 
 
-class TokenAnswer(Answer):
-    """A bearer token; it is shown once."""
-
-    token: str
-    id: str
-    scopes: list[str]
-    expires_at: str | None = None
-
-
-class TokenSummary(Answer):
-    """A bearer token in the list, without its secret, which the server does not have."""
-
-    id: str = Field(description="Its public id, the middle part of the token.")
-    label: str
-    scopes: list[str]
-    state: Literal["valid", "replaced", "expired", "revoked"] = Field(
-        description="`replaced`: it has a successor, and is valid until its overlap is over."
-    )
-    issued_at: str | None = Field(None, description="UTC; absent for tokens of an older release.")
-    expires_at: str | None = Field(None, description="UTC; absent if it never expires.")
-    replaced_by: str | None = Field(None, description="Public id of its successor.")
-    surveys: list[str] | None = Field(
-        None, description="Names of the surveys that it is for; absent if for every survey."
-    )
-    last_used: str | None = Field(
-        None, description="Day of its last use, UTC, YYYY-MM-DD; absent if it was not used yet."
-    )
-
-
-class TokenList(Answer):
-    """Every bearer token, the oldest first."""
-
-    tokens: list[TokenSummary]
-
-
-class RotateBody(Strict):
+class RotateBody(Parameters):
     """How a bearer token is replaced."""
 
     overlap_seconds: int = Field(
@@ -145,25 +85,19 @@ class RotateBody(Strict):
     )
 
 
-class RotateAnswer(TokenAnswer):
-    """A token's successor; it is shown once."""
-
-    replaces: str = Field(description="Public id of the old token.")
-    replaced_until: str = Field(description="UTC; from then on the old token is refused.")
-
-
 api = Routes("tokens")
 
 
 @api.operation(
     "POST",
     "/surveys/<name>/tokens",
-    RespondentTokensAnswer,
     scope="publish",
     status=201,
     act="issued-respondent-tokens",
 )
-def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Response:
+def issue_respondent_tokens(
+    path: SurveyPath, body: RespondentTokensBody
+) -> RespondentTokensDocument:
     """Issue single-use tokens for the respondents of a token survey.
 
     Each is worth one report to any version of the survey. Only hashes are stored.
@@ -181,19 +115,18 @@ def issue_respondent_tokens(path: SurveyPath, body: RespondentTokensBody) -> Res
     _check_count(body.count)
     tokens = parts.access.issue_to_respondents(row, body.count)
     log_act(survey=row.name, subject=str(body.count))
-    return json_answer(RespondentTokensAnswer(tokens=tokens), 201)
+    return {"tokens": tokens}
 
 
 @api.operation(
     "POST",
     f"{VERSION}/invitations",
-    InvitationsAnswer,
     410,
     scope="publish",
     status=201,
     act="issued-invitations",
 )
-def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response:
+def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> InvitationsDocument:
     """Issue invitations to a version with submission `invited`, one for each respondent.
 
     Each is redeemed once, for one report to this version. Only hashes are stored.
@@ -204,66 +137,65 @@ def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Response
     _check_count(body.count)
     invitations = parts.invitations.issue(row, body.count)
     log_act(row, subject=str(body.count))
-    return json_answer(InvitationsAnswer(invitations=invitations), 201)
+    return {"invitations": invitations}
 
 
-@api.operation("POST", f"{VERSION}/mail-previews", MailPreviewsAnswer, scope="publish")
-def preview_mails(path: VersionPath, body: MailPreviewsBody) -> Response:
+@api.operation("POST", f"{VERSION}/mail-previews", scope="publish")
+def preview_mails(path: VersionPath, body: MailPreviewsBody) -> MailPreviewsDocument:
     """Show the mails that invite or remind one person, in each language; nothing is sent.
 
     It needs no mail server. The person is made up.
     """
     parts = services()
     row = parts.surveys.version(path.name, path.version)
-    given = body.given()
+    given = body.as_json()
     people = people_of(given["people"], parts.surveys.published(row).languages)
     texts = mail_texts(given["texts"])
-    previews = parts.mailing.preview(row, texts, reminder=given["reminder"], people=people)
-    mails = [MailPreviewAnswer(**asdict(preview)) for preview in previews]
-    return json_answer(MailPreviewsAnswer(mails=mails))
+    mails = parts.mailing.preview(row, texts, reminder=given["reminder"], people=people)
+    return {"mails": mails}
 
 
-@api.operation("POST", "/tokens", TokenAnswer, scope="admin", status=201, act="issued-token")
-def issue_token(body: TokenBody) -> Response:
+@api.operation("POST", "/tokens", scope="admin", status=201, act="issued-token")
+def issue_token(body: TokenBody) -> TokenDocument:
     """Issue a bearer token with scopes out of submit, publish, read, train, admin."""
     parts = services()
     issued = parts.access.issue(
         body.scopes, label=body.label, expires_in=body.expires_in, surveys=body.surveys
     )
     log_act(subject=issued.id)
-    return json_answer(TokenAnswer(**_issued(issued, body.scopes)), 201)
+    return _issued(issued, body.scopes)
 
 
-@api.operation("GET", "/tokens", TokenList, scope="admin")
-def list_tokens() -> Response:
+@api.operation("GET", "/tokens", scope="admin")
+def list_tokens() -> TokenList:
     """List every bearer token, the oldest first. The server has no secrets to show."""
     access = services().access
-    tokens = [
-        TokenSummary(
-            id=row.id,
-            label=row.label,
-            scopes=sorted(row.scopes),
-            state=access.state(row).value,
-            issued_at=_moment(row.issued_at),
-            expires_at=_moment(row.expires_at),
-            replaced_by=row.replaced_by,
-            surveys=None if row.surveys is None else sorted(row.surveys),
-            last_used=row.last_used,
-        )
-        for row in access.all()
-    ]
-    return json_answer(TokenList(tokens=tokens))
+    return {
+        "tokens": [
+            {
+                "id": row.id,
+                "label": row.label,
+                "scopes": sorted(row.scopes),
+                "state": access.state(row).value,
+                "issued_at": _moment(row.issued_at),
+                "expires_at": _moment(row.expires_at),
+                "replaced_by": row.replaced_by,
+                "surveys": None if row.surveys is None else sorted(row.surveys),
+                "last_used": row.last_used,
+            }
+            for row in access.all()
+        ]
+    }
 
 
 @api.operation(
     "POST",
     "/tokens/<token_id>/rotate",
-    RotateAnswer,
     scope="admin",
     status=201,
     act="rotated-token",
 )
-def rotate_token(path: TokenPath, body: RotateBody) -> Response:
+def rotate_token(path: TokenPath, body: RotateBody) -> RotateDocument:
     """Replace a bearer token by a new one with the same scopes and label.
 
     The old one stays valid for `overlap_seconds`, so that its bearers can change over. Only an
@@ -275,21 +207,19 @@ def rotate_token(path: TokenPath, body: RotateBody) -> Response:
     if rotation is None:
         raise _unknown()
     log_act(subject=path.token_id)
-    answer = RotateAnswer(
+    return {
         **_issued(rotation.issued, rotation.scopes),
-        replaces=path.token_id,
-        replaced_until=timestamp(rotation.replaced_until),
-    )
-    return json_answer(answer, 201)
+        "replaces": path.token_id,
+        "replaced_until": timestamp(rotation.replaced_until),
+    }
 
 
-@api.operation("DELETE", "/tokens/<token_id>", None, scope="admin", act="revoked-token")
-def revoke_token(path: TokenPath) -> Response:
+@api.operation("DELETE", "/tokens/<token_id>", scope="admin", act="revoked-token")
+def revoke_token(path: TokenPath) -> None:
     """Revoke a bearer token by its public id."""
     if not services().access.revoke(path.token_id):
         raise _unknown()
     log_act(subject=path.token_id)
-    return Response(status=204)
 
 
 def _check_count(count: int) -> None:
@@ -302,7 +232,7 @@ def _check_count(count: int) -> None:
         )
 
 
-def _issued(issued: IssuedToken, scopes: Iterable[str]) -> NewToken:
+def _issued(issued: IssuedToken, scopes: Iterable[str]) -> TokenDocument:
     return {
         "token": issued.token,
         "id": issued.id,

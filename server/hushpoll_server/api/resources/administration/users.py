@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from flask import Response
 from pydantic import Field
 
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_server.api.models.common import Answer, Strict
 from hushpoll_server.api.routes import Routes
 from hushpoll_server.errors import Refused
-from hushpoll_server.http.endpoint import json_answer, log_act, services
+from hushpoll_server.http.bodies import Parameters
+from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.services.people.act_words import act_words
 from hushpoll_server.services.people.roles import check_published
 from hushpoll_server.services.people.users import Member
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_shared.wire.documents.administration import ActionList, UserDocument, UserList
 
 _SURVEY = "A survey's name, or `*` for every survey."
 _ROLE = "`reader`, `analyst`, `editor` or `admin`; each includes those before it."
 
 
-class UserPath(Strict):
+class UserPath(Parameters):
     """A user by name."""
 
     user: str = Field(description="The user's name.")
@@ -31,7 +31,7 @@ class RolePath(UserPath):
     survey: str = Field(description=_SURVEY)
 
 
-class UserBody(Strict):
+class UserBody(Parameters):
     """A user to add."""
 
     name: str = Field(
@@ -48,35 +48,19 @@ class UserBody(Strict):
     )
 
 
-class RoleBody(Strict):
+class RoleBody(Parameters):
     """A role to give."""
 
     role: str = Field(description=_ROLE)
 
 
-class PasswordBody(Strict):
+class PasswordBody(Parameters):
     """A password to set."""
 
     password: str = Field(description="12 to 1024 characters.")
 
 
-class UserAnswer(Answer):
-    """A user, without the password, which the server does not have."""
-
-    name: str
-    provider: bool = Field(
-        description="Whether the user signs in at the OpenID Connect provider, without a password."
-    )
-    roles: dict[str, str] = Field(description=f"By survey. {_SURVEY}")
-
-
-class UserList(Answer):
-    """Every user, by name."""
-
-    users: list[UserAnswer]
-
-
-class ActionsQuery(Strict):
+class ActionsQuery(Parameters):
     """Which lines of the action log."""
 
     limit: int = Field(100, ge=1, le=1000, description="At most so many, the newest first.")
@@ -85,37 +69,17 @@ class ActionsQuery(Strict):
     )
 
 
-class ActionLine(Answer):
-    """One line of the action log."""
-
-    at: str = Field(description="UTC.")
-    actor: str = Field(description="`user:NAME`, `token:PUBLIC_ID` or `command-line`.")
-    act: str = Field(description="Its code.")
-    words: str = Field(description="The act in plain words, which may change between releases.")
-    survey: str | None = None
-    version: int | None = None
-    subject: str | None = Field(
-        None, description="A further name: a user, a token's public id, a job's id, a format."
-    )
-
-
-class ActionList(Answer):
-    """Lines of the action log, the newest first."""
-
-    actions: list[ActionLine]
-
-
 api = Routes("users")
 
 
-@api.operation("GET", "/users", UserList, scope="admin")
-def list_users() -> Response:
+@api.operation("GET", "/users", scope="admin")
+def list_users() -> UserList:
     """List every user with the roles that they have."""
-    return json_answer(UserList(users=[_answer(user) for user in services().users.all()]))
+    return {"users": [_answer(user) for user in services().users.all()]}
 
 
-@api.operation("POST", "/users", UserAnswer, 404, scope="admin", status=201, act="added-user")
-def add_user(body: UserBody) -> Response:
+@api.operation("POST", "/users", 404, scope="admin", status=201, act="added-user")
+def add_user(body: UserBody) -> UserDocument:
     """Add a user. The password is kept as an argon2id hash; a user of the provider has none."""
     parts = services()
     for survey in body.roles:
@@ -128,73 +92,70 @@ def add_user(body: UserBody) -> Response:
         )
     user = parts.users.add(body.name, body.password, body.roles)
     log_act(subject=user.name)
-    return json_answer(_answer(user), 201)
+    return _answer(user)
 
 
-@api.operation("DELETE", "/users/<user>", None, scope="admin", act="removed-user")
-def remove_user(path: UserPath) -> Response:
+@api.operation("DELETE", "/users/<user>", scope="admin", act="removed-user")
+def remove_user(path: UserPath) -> None:
     """Remove a user, and end every session of theirs."""
     parts = services()
     _require(path.user)
     parts.users.remove(path.user)
     log_act(subject=path.user)
-    return Response(status=204)
 
 
-@api.operation("PUT", "/users/<user>/password", None, scope="admin", act="set-password")
-def set_password(path: UserPath, body: PasswordBody) -> Response:
+@api.operation("PUT", "/users/<user>/password", scope="admin", act="set-password")
+def set_password(path: UserPath, body: PasswordBody) -> None:
     """Replace a user's password, and end every session of theirs."""
     parts = services()
     _require(path.user)
     parts.users.set_password(path.user, body.password)
     log_act(subject=path.user)
-    return Response(status=204)
 
 
-@api.operation("PUT", "/users/<user>/roles/<survey>", UserAnswer, scope="admin", act="gave-role")
-def give_role(path: RolePath, body: RoleBody) -> Response:
+@api.operation("PUT", "/users/<user>/roles/<survey>", scope="admin", act="gave-role")
+def give_role(path: RolePath, body: RoleBody) -> UserDocument:
     """Give a user a role in a survey, in place of the one that they have there."""
     parts = services()
     _require(path.user)
     _check_survey(path.survey)
     member = parts.users.set_role(path.user, path.survey, body.role)
     log_act(survey=path.survey, subject=path.user, kind=body.role)
-    return json_answer(_answer(member))
+    return _answer(member)
 
 
-@api.operation(
-    "DELETE", "/users/<user>/roles/<survey>", UserAnswer, scope="admin", act="gave-role-none"
-)
-def take_role(path: RolePath) -> Response:
+@api.operation("DELETE", "/users/<user>/roles/<survey>", scope="admin", act="gave-role-none")
+def take_role(path: RolePath) -> UserDocument:
     """Take away a user's role in a survey."""
     parts = services()
     _require(path.user)
     member = parts.users.set_role(path.user, path.survey, None)
     log_act(survey=path.survey, subject=path.user)
-    return json_answer(_answer(member))
+    return _answer(member)
 
 
-@api.operation("GET", "/actions", ActionList, scope="admin")
-def list_actions(query: ActionsQuery) -> Response:
+@api.operation("GET", "/actions", scope="admin")
+def list_actions(query: ActionsQuery) -> ActionList:
     """List who looked at, exported, changed or deleted what; never what a respondent sent."""
     lines = services().actions.newest(query.limit, survey=query.survey)
-    shown = [
-        ActionLine(
-            at=timestamp(line.at),
-            actor=line.actor,
-            act=line.act,
-            words=act_words(line.act),
-            survey=line.survey,
-            version=line.version,
-            subject=line.subject,
-        )
-        for line in lines
-    ]
-    return json_answer(ActionList(actions=shown))
+    return {
+        "actions": [
+            {
+                "at": timestamp(line.at),
+                "actor": line.actor,
+                "act": line.act,
+                "words": act_words(line.act),
+                "survey": line.survey,
+                "version": line.version,
+                "subject": line.subject,
+            }
+            for line in lines
+        ]
+    }
 
 
-def _answer(user: Member) -> UserAnswer:
-    return UserAnswer(name=user.name, provider=user.provider, roles=dict(user.roles))
+def _answer(user: Member) -> UserDocument:
+    return {"name": user.name, "provider": user.provider, "roles": dict(user.roles)}
 
 
 def _check_survey(survey: str) -> None:

@@ -5,30 +5,7 @@ The service makes them, the HTTP models describe them, pages and charts read the
 
 from typing import NotRequired, TypedDict
 
-from hushpoll_shared.wire.documents import JobDocument, VerdictDocument
-
-
-class RegressionSummary(TypedDict):
-    """What a list says of a regression; the result of its job says all."""
-
-    n: int
-    confidence: float
-    released_at: NotRequired[str | None]
-    formula: str
-    family: str
-    outcome: str
-    predictors: list[str]
-    verdict: str
-    converged: bool
-    sentences: list[str]
-    smallest_group: NotRequired[int | None]
-
-
-class RegressionEntry(TypedDict):
-    """A regression, with what it found once it is done."""
-
-    job: JobDocument
-    regression: NotRequired[RegressionSummary | None]
+from hushpoll_shared.wire.documents.results import ResultVerdict
 
 
 class ComparedCategory(TypedDict):
@@ -92,7 +69,7 @@ class RegressionDocument(TypedDict):
     family: str
     outcome: RegressionOutcome
     coefficients: list[CoefficientDocument]
-    verdict: VerdictDocument
+    verdict: ResultVerdict
     sentences: list[str]
     adjusted: NotRequired[list[AdjustedChance]]
     convergence: Convergence

@@ -1,1 +1,0 @@
-"""Bodies of requests and answers, as OpenAPI documents them: a module for each resource."""
