@@ -22,8 +22,8 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from hushpoll_shared.querying.documents import Facts, alternatives
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.spelling.json_values import Facts, JsonMembers, JsonObject
 
 
 class Answer(BaseModel):

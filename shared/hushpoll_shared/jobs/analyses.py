@@ -18,6 +18,7 @@ from hushpoll_shared.jobs.job import (
 )
 from hushpoll_shared.queries.dependencies import Dependencies
 from hushpoll_shared.querying.query import Request, parameter
+from hushpoll_shared.wire.documents.jobs import JobName
 
 SHAPE_ALPHA: Final = 0.01
 
@@ -32,7 +33,7 @@ class Shape(Job):
     careful fakes; `poisoning` beside each estimate says what they can do.
     """
 
-    name: ClassVar[str] = "shape"
+    name: ClassVar[JobName] = "shape"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "a test of the reports' shape"
     body: ClassVar[str] = "When the test says that reports do not look like those of devices."
@@ -56,7 +57,7 @@ class Table(Job):
     needs the scope `read`.
     """
 
-    name: ClassVar[str] = "table"
+    name: ClassVar[JobName] = "table"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "a table of several questions"
     body: ClassVar[str] = "The attributes of a joint table."
@@ -143,7 +144,7 @@ class Weight(Job):
     design has one attribute. To fetch the result, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "weight"
+    name: ClassVar[JobName] = "weight"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "weighted shares"
     body: ClassVar[str] = "The attributes of a job for weighted shares, and a design."
@@ -165,7 +166,7 @@ class DependencyTests(Job):
     others a pair takes up to a second. To fetch the result, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "dependencies"
+    name: ClassVar[JobName] = "dependencies"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "tests of all pairs of questions"
     body: ClassVar[str] = (
@@ -190,7 +191,7 @@ class Regress(KeptJob):
     equal. The result is kept until it is deleted. To fetch it, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "regress"
+    name: ClassVar[JobName] = "regress"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "a regression"
     body: ClassVar[str] = "A regression of one attribute on others, perturbed or in clear."

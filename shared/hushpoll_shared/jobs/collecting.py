@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from hushpoll_shared.jobs.job import Job, Size
 from hushpoll_shared.querying.query import Request, parameter
+from hushpoll_shared.wire.documents.jobs import JobName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +18,7 @@ class Seal(Job):
     Sealing releases nothing, and the result has no numbers of reports that are not released.
     """
 
-    name: ClassVar[str] = "seal"
+    name: ClassVar[JobName] = "seal"
     scope: ClassVar[str] = "publish"
     words: ClassVar[str] = "a seal of waiting reports"
     body: ClassVar[str] = "Sealing has no parameters."
@@ -41,7 +42,7 @@ class Remind(Job):
     never sent, because its job was ended, get the invitation.
     """
 
-    name: ClassVar[str] = "remind"
+    name: ClassVar[JobName] = "remind"
     scope: ClassVar[str] = "publish"
     words: ClassVar[str] = "reminders by mail"
     body: ClassVar[str] = "Texts of the mails."
@@ -71,7 +72,7 @@ class Invite(Remind):
     alone.
     """
 
-    name: ClassVar[str] = "invite"
+    name: ClassVar[JobName] = "invite"
     words: ClassVar[str] = "invitations by mail"
     body: ClassVar[str] = (
         "The people who are invited, each by one address, and the texts of their mails."

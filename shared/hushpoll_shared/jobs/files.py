@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from hushpoll_shared.jobs.job import Job, Size, Word, confidence_of
 from hushpoll_shared.querying.query import Request, parameter
+from hushpoll_shared.wire.documents.jobs import JobName
 
 ExportFormat = Literal["records", "parquet", "csv", "sav", "dta"]
 ExportContent = Literal["records", "indicators", "debiased"]
@@ -26,7 +27,7 @@ MOST_PICTURES_AT_ONCE: Final = 48
 class Export(Job):
     """Ask a worker for a file of the version's records that is too large to wait for."""
 
-    name: ClassVar[str] = "export"
+    name: ClassVar[JobName] = "export"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "an export of records"
     body: ClassVar[str] = "The form of a file of records."
@@ -91,7 +92,7 @@ class Report(ReportChoices, Job):
     fetch it, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "report"
+    name: ClassVar[JobName] = "report"
     scope: ClassVar[str] = "read"
     words: ClassVar[str] = "a report of results"
     body: ClassVar[str] = "What a report shows, and the form of its file."

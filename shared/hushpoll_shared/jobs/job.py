@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.querying.query import Query, Request, parameter
+from hushpoll_shared.wire.documents.jobs import JobName
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Kept:
 class Job(Request):
     """What a worker is asked for; the docstring of a kind is what the API says of its route."""
 
-    name: ClassVar[str]
+    name: ClassVar[JobName]
     """The last part of its route, and of the codes in the action log."""
     scope: ClassVar[str]
     """What the API token that asks for it needs."""

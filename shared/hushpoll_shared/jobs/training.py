@@ -16,6 +16,7 @@ from hushpoll_shared.group_metrics import (
 )
 from hushpoll_shared.jobs.job import Job, Kept, KeptJob, Size, Word
 from hushpoll_shared.querying.query import Request, parameter
+from hushpoll_shared.wire.documents.jobs import JobName
 
 MOST_SEED = 2**31 - 1
 
@@ -52,7 +53,7 @@ class Train(FitChoices, KeptJob):
     as `on_records`.
     """
 
-    name: ClassVar[str] = "train"
+    name: ClassVar[JobName] = "train"
     scope: ClassVar[str] = "train"
     words: ClassVar[str] = "a model"
     body: ClassVar[str] = "How a model is fitted, and whether it is measured."
@@ -85,7 +86,7 @@ class Tune(RecipeChoices, Job):
     fetch it, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "tune"
+    name: ClassVar[JobName] = "tune"
     scope: ClassVar[str] = "train"
     words: ClassVar[str] = "a search for a model's parameters"
     body: ClassVar[str] = "A search of a learner's parameters on the records alone."
@@ -122,7 +123,7 @@ class Fairness(FitChoices, KeptJob):
     kept until it is deleted. To fetch it, a token needs the scope `read`.
     """
 
-    name: ClassVar[str] = "fairness"
+    name: ClassVar[JobName] = "fairness"
     scope: ClassVar[str] = "train"
     words: ClassVar[str] = "a fairness audit"
     body: ClassVar[str] = "How fairness is estimated from the records alone."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -21,16 +21,6 @@ _Reader = Callable[[Any], Any]
 def member(description: str, default: Any = MISSING, **more: str) -> Any:
     """Return a field with what the API's document says of it."""
     return field(default=default, metadata={"description": description, **more})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the API's document says of a member of a ``TypedDict``, beside its description."""
-
-    pattern: str | None = None
-    example: str | None = None
-    default: object = None
-    """Of one that may be missing, where that is not null."""
 
 
 def to_json(value: Any) -> Any:

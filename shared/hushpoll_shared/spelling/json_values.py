@@ -6,6 +6,7 @@ A document of a known form is a frozen dataclass, or a ``TypedDict`` where it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 JsonValue: TypeAlias = Union[
@@ -18,3 +19,13 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 JsonMembers: TypeAlias = dict[str, JsonValue]
 """An object of JSON in the making; its members' own members are not changed any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the API's document says of a member of a ``TypedDict``, beside its description."""
+
+    pattern: str | None = None
+    example: str | None = None
+    default: object = None
+    """Of one that may be missing, where that is not null."""

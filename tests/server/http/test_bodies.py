@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 import pytest
 from pydantic import ValidationError
@@ -14,6 +14,7 @@ from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_shared.jobs.job import Job, Size, Word
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.querying import query
+from hushpoll_shared.wire.documents.jobs import JobName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,5 +74,5 @@ def test_a_body_becomes_the_job():
 
 
 def test_every_declared_job_has_its_work():
-    assert set(KINDS) == set(JOBS)
+    assert set(KINDS) == set(JOBS) == set(get_args(JobName))
     assert all(KINDS[name].declared is JOBS[name] for name in JOBS)

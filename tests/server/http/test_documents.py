@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from hushpoll_server.http.answers import answer_model, checked_document
 from hushpoll_server.http.endpoint import Answered, Operation, answer_of, checked
 from hushpoll_server.web_application import OPERATIONS
-from hushpoll_shared.querying.documents import Facts
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.spelling.json_values import Facts, JsonObject
 from hushpoll_shared.wire.documents.plans import PairPlan
 
 Colour = Annotated[str, "In words.", Facts(pattern="^[a-z]+$", example="red")]

@@ -1,9 +1,8 @@
 """Shares of the population by what is known of it."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar, NotRequired
 
 from flask import Response
 from pydantic import Field
@@ -14,8 +13,11 @@ from hushpoll_server.http.bodies import BodySize, Parameters, model_of
 from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.http.tables import TableQuery, answer_in_form
 from hushpoll_shared.jobs.analyses import DesignModel
+from hushpoll_shared.qualifying.verdict import Verdict
+from hushpoll_shared.queries.parts import HOW_TO_READ, BoundedEstimate
+from hushpoll_shared.querying.documents import member
 from hushpoll_shared.statistic_tables import table_of
-from hushpoll_shared.wire.documents.results import WeightedSharesDocument
+from hushpoll_shared.wire.documents.surveys import Pending, ReleasedVersion
 
 
 class WeightedSharesBody(Parameters):
@@ -28,6 +30,40 @@ class WeightedSharesBody(Parameters):
     confidence: float = Field(
         0.95, ge=0.01, le=0.999999, description="Confidence of the intervals, in [0.01, 0.999999]."
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightedShare(BoundedEstimate):
+    """The share of the population in one category."""
+
+    category: str
+    unweighted: BoundedEstimate = member("As if all records had one weight.")
+    total: BoundedEstimate | None = member(
+        "People; null where nothing says for how many a record stands."
+    )
+
+
+class WeightedSharesDocument(ReleasedVersion):
+    """The estimated distribution of one attribute in the population."""
+
+    verdict: Annotated[Verdict | None, "Whether so many reports can tell what is asked."]
+    attribute: str
+    n: int
+    pending: NotRequired[Pending]
+    confidence: float
+    effective_n: Annotated[float | None, "Kish's effective sample size."]
+    population: float | None
+    smallest_factor: Annotated[
+        float | None, "By which the margins change a respondent's weight; null without shares."
+    ]
+    largest_factor: float | None
+    rounds: Annotated[int, "Of raking."]
+    assumption: str
+    cannot_conclude: Annotated[
+        str | None, "Why the records cannot tell the shares; null where they can."
+    ]
+    intervals: Annotated[str, HOW_TO_READ]
+    shares: list[WeightedShare]
 
 
 api = Routes("relations", VERSION, tag="analysis")

@@ -2,10 +2,24 @@
 
 from typing import Annotated, Final, Literal, NotRequired, TypedDict, get_args
 
-from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.wire.documents.surveys import SurveyName
 
+JobName = Literal[
+    "seal",
+    "export",
+    "train",
+    "tune",
+    "fairness",
+    "shape",
+    "report",
+    "table",
+    "weight",
+    "dependencies",
+    "regress",
+    "invite",
+    "remind",
+]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 JOB_STATES: Final[tuple[JobState, ...]] = get_args(JobState)
 
@@ -38,7 +52,7 @@ class JobDocument(TypedDict):
     """A job."""
 
     id: str
-    kind: Annotated[str, Literal[tuple(JOBS)]]
+    kind: JobName
     survey: SurveyName
     version: int
     parameters: JsonObject

@@ -2,16 +2,11 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from hushpoll_shared.qualifying.verdict import Verdict
-from hushpoll_shared.queries.parts import HOW_TO_READ
-from hushpoll_shared.querying.documents import Facts
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.spelling.json_values import Facts
 from hushpoll_shared.wire.documents.plans import ShuffledDocument
 from hushpoll_shared.wire.documents.surveys import (
     Digest,
-    Pending,
     PublishWarning,
-    ReleasedVersion,
     ReportCounts,
     SurveyName,
     Utc,
@@ -140,56 +135,6 @@ class PublicResultsList(TypedDict):
     """The publications of a version, one that stands before those taken back."""
 
     publications: list[PublicResultsDocument]
-
-
-class BoundedEstimate(TypedDict):
-    """An estimate with its confidence set."""
-
-    value: Annotated[
-        float | None,
-        "May fall outside [0, 1]; null where the set has no bound: cannot conclude.",
-    ]
-    standard_error: float | None
-    lower: float | None
-    upper: float | None
-    bound: Literal["bounded", "no lower bound", "no upper bound", "no bound"]
-
-
-class WeightedShare(BoundedEstimate):
-    """The share of the population in one category."""
-
-    category: str
-    unweighted: Annotated[BoundedEstimate, "As if all records had one weight."]
-    total: Annotated[
-        BoundedEstimate | None,
-        "People; null where nothing says for how many a record stands.",
-    ]
-
-
-class WeightedSharesDocument(ReleasedVersion):
-    """The estimated distribution of one attribute in the population."""
-
-    verdict: Annotated[
-        JsonObject | None, "Whether so many reports can tell what is asked.", Verdict
-    ]
-    attribute: str
-    n: int
-    pending: NotRequired[Pending]
-    confidence: float
-    effective_n: Annotated[float | None, "Kish's effective sample size."]
-    population: float | None
-    smallest_factor: Annotated[
-        float | None,
-        "By which the margins change a respondent's weight; null without shares.",
-    ]
-    largest_factor: float | None
-    rounds: Annotated[int, "Of raking."]
-    assumption: str
-    cannot_conclude: Annotated[
-        str | None, "Why the records cannot tell the shares; null where they can."
-    ]
-    intervals: Annotated[str, HOW_TO_READ]
-    shares: list[WeightedShare]
 
 
 class TidyRow(TypedDict):

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from hushpoll_shared.querying.documents import Facts
-from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.spelling.json_values import Facts, JsonObject
 
 ReleaseKind = Literal["daily", "weekly", "end", "immediate"]
 SurveyState = Literal["scheduled", "open", "closing", "closed"]
