@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field
 
 from hushpoll_server.api.openapi import REF, body_of, problems
-from hushpoll_server.api.routes import SurveyPath, VersionPath
 from hushpoll_server.device_routes import (
     HEALTH,
     READY,
@@ -21,6 +20,7 @@ from hushpoll_server.device_routes import (
 )
 from hushpoll_server.http.answers import Answer
 from hushpoll_server.http.bodies import Parameters
+from hushpoll_server.http.endpoint import SurveyPath, VersionPath
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, REPORTS_MEDIA_TYPE
 
 Digest = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the published form, in hex.")

@@ -16,11 +16,10 @@ from flask import request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from flask_openapi3.openapi import OpenAPI
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hushpoll_server.api.openapi import problems
 from hushpoll_server.http.answers import answer_model
-from hushpoll_server.http.bodies import Parameters
 from hushpoll_server.http.endpoint import Operation, View, answer_of, checked
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.wire.paths import API_PREFIX, version_path
@@ -37,18 +36,6 @@ def address_of(*path: str) -> str:
 Answers = Any
 """A kind of document, NoneType of an empty answer; what makes a model; another answer, as OpenAPI
 describes it."""
-
-
-class SurveyPath(Parameters):
-    """A survey by name."""
-
-    name: str = Field(description="The survey's name.")
-
-
-class VersionPath(SurveyPath):
-    """A survey version."""
-
-    version: int = Field(ge=1, le=2**31 - 1, description="The version's number.")
 
 
 class Routes(APIBlueprint):

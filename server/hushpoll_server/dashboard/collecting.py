@@ -19,6 +19,7 @@ from hushpoll_server.services.surveys.mail_texts import MailText
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.spelling.json_values import JsonObject
+from hushpoll_shared.survey.terms import INVITED, TOKEN
 from hushpoll_shared.wire.documents.administration import MailPreviewDocument
 
 
@@ -38,14 +39,7 @@ def issue_respondent_tokens(row: VersionRow) -> Response:
     """Issue single-use tokens for respondents: a file with a link to the hosted page a line."""
     parts = services()
     count = count_in_form("tokens")
-    if parts.surveys.published(row).submission != "token":
-        raise Refused(
-            "invalid-request",
-            f"{row.name} version {row.version} has submission "
-            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
-            "version with submission 'token'",
-            field="submission",
-        )
+    parts.surveys.require_submission(row, TOKEN)
     tokens = parts.access.issue_to_respondents(row, count)
     parts.actions.record(
         member().actor, "issued-respondent-tokens", survey=row.name, subject=str(len(tokens))
@@ -110,7 +104,7 @@ class TextFields:
 @shows("/invitations", Role.EDITOR)
 def invitations(row: VersionRow) -> Response:
     """Show how many are invited and have redeemed, and the forms that invite and remind."""
-    services().invitations.check_invited(row)
+    services().surveys.require_submission(row, INVITED)
     return _shown(row, None, [])
 
 
@@ -118,7 +112,7 @@ def invitations(row: VersionRow) -> Response:
 def issue_invitations(row: VersionRow) -> Response:
     """Issue invitations to a version: a file with a link to the hosted page a line."""
     parts = services()
-    parts.invitations.check_invited(row)
+    parts.surveys.require_submission(row, INVITED)
     codes = parts.invitations.issue(row, count_in_form("invitations"))
     note_act(row, "issued-invitations", str(len(codes)))
     return links_file(row, "invitation", codes)

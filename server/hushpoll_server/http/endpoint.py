@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any, Final, Generic, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from flask import Flask, Response, current_app, g, request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from hushpoll_server import answering
@@ -22,7 +22,7 @@ from hushpoll_server.answering import JSON_MEDIA_TYPE
 from hushpoll_server.compression import TooLarge, expand
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.answers import checked_document
-from hushpoll_server.http.bodies import BodySize
+from hushpoll_server.http.bodies import BodySize, Parameters
 from hushpoll_server.http.wording import WANTED, words_of
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.services import Services
@@ -46,8 +46,21 @@ LONGEST_FIELD: Final = 200
 
 D = TypeVar("D")
 View = Callable[..., Any]
-"""Its parameters are the request's path, query and body; it returns a document, one that is
-`Answered` in a way of its own, None (204), or a response that it has made."""
+"""Its parameters are the request's `path`, or the `row` of a version that the path names, `query`
+and `body`. It returns a document, one that is `Answered` in a way of its own, None (204), or a
+response that it has made."""
+
+
+class SurveyPath(Parameters):
+    """A survey by name."""
+
+    name: str = Field(description="The survey's name.")
+
+
+class VersionPath(SurveyPath):
+    """A survey version."""
+
+    version: int = Field(ge=1, le=2**31 - 1, description="The version's number.")
 
 
 def init_app(app: Flask, services: Services) -> None:
@@ -119,6 +132,9 @@ class OfVersion(Protocol):
 def checked(operation: Operation, view: View) -> Callable[..., Response]:
     """Return a view that checks a request's token and form before it answers."""
     hints = get_type_hints(view)
+    of_version = hints.pop("row", None) is not None
+    if of_version:
+        hints["path"] = VersionPath
 
     @wraps(view)
     def answer(**path: Any) -> Response:
@@ -139,8 +155,12 @@ def checked(operation: Operation, view: View) -> Callable[..., Response]:
                 arguments["body"] = read_model(hints["body"])
         except ValidationError as error:
             return invalid_answer(error)
+        if of_version:
+            named = arguments.pop("path")
+            arguments["row"] = services().surveys.version(named.name, named.version)
         return _rendered(operation, view(**arguments))
 
+    answer.__annotations__ = hints
     # The mark by which flask-openapi3 leaves validation to the view.
     vars(answer)["__delay_validate_request__"] = True
     return answer

@@ -8,11 +8,12 @@ from flask import Response
 from pydantic import Field
 
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.http.bodies import Parameters, model_of
 from hushpoll_server.http.endpoint import file_answer, log_act, services
 from hushpoll_server.services.results.exports import MEDIA_TYPES
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.sheets.codebook import MEDIA_TYPES as CODEBOOKS
 from hushpoll_server.survey_reports.sheets.codebook import codebook, codebook_file
 from hushpoll_shared.jobs.files import Export as ExportJob
@@ -42,28 +43,26 @@ class CodebookQuery(Parameters):
     scope="read",
     act="exported",
 )
-def records(path: VersionPath, query: ExportParameters) -> Response:
+def records(row: VersionRow, query: ExportParameters) -> Response:
     """Export every record of the last release, shuffled and without ids.
 
     Refused before the first release, and below the survey's minimum batch. Of a survey that
     releases immediately, reports that wait to be sealed are left out.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     export = parts.exports.export(row, **query.model_dump())
     log_act(row, subject=f"{query.format} {query.content}")
     return file_answer(export.blocks, export.media_type, export.name, export.size)
 
 
 @api.operation("DELETE", "/records", 409, scope="admin", act="deleted-records")
-def delete_records(path: VersionPath) -> DeletionDocument:
+def delete_records(row: VersionRow) -> DeletionDocument:
     """Delete the records of a version that takes no more reports, for good.
 
     Its estimates and the cross-tables whose counts are kept are still given, and its ids are kept
     to refuse replays. Exports that jobs have made are deleted too.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     log_act(row)  # before the deletion, so that none is without its line
     deletion = parts.retention.delete(row)
     return {
@@ -75,7 +74,7 @@ def delete_records(path: VersionPath) -> DeletionDocument:
 
 
 @api.operation("GET", "/counts", scope="read", nulls=True, act="looked-at-counts")
-def counts(path: VersionPath) -> CountsDocument:
+def counts(row: VersionRow) -> CountsDocument:
     """Count the version's reports: stored, waiting to be sealed, sealed, and refused by reason.
 
     Of a survey that releases on a schedule all are as they were at the last release, until it is
@@ -85,7 +84,6 @@ def counts(path: VersionPath) -> CountsDocument:
     upload; a crash may lose the counts of its last second.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     log_act(row)
     return {
         "survey": row.name,
@@ -103,13 +101,12 @@ def counts(path: VersionPath) -> CountsDocument:
     scope="read",
     act="looked-at-codebook",
 )
-def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
+def codebook_of_version(row: VersionRow, query: CodebookQuery) -> Response:
     """Give every question in every language: block, protocol, law, how to de-bias, shares.
 
     Shares are those of the last release; before the first there are none.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     log_act(row)
     shares = parts.analysis.shares(row, may_export=True)
     document = codebook(parts.surveys.published(row), shares)
@@ -118,9 +115,8 @@ def codebook_of_version(path: VersionPath, query: CodebookQuery) -> Response:
 
 
 @api.operation("GET", "/overview", scope="read", nulls=True, act="looked-at-overview")
-def overview(path: VersionPath) -> OverviewDocument:
+def overview(row: VersionRow) -> OverviewDocument:
     """Show a version at a glance: questions, guarantee, state, counts, warnings, tokens left."""
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     log_act(row)
     return parts.overviews.overview(row)

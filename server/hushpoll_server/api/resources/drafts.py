@@ -17,7 +17,7 @@ from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import InvalidParameter, ManifestRefused
 from hushpoll_server.api.openapi import BINARY, body_of
 from hushpoll_server.api.resources.surveys import PublishQuery, publication_answer, warnings_of
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath, address_of
+from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.bodies import BodySize, Parameters
 from hushpoll_server.http.endpoint import (
@@ -33,6 +33,7 @@ from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.plans import require_few_categories
 from hushpoll_server.services.surveys.validation import named, validate
 from hushpoll_server.services.surveys.warnings import publishing_warnings
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.importing.formats import import_bytes
 from hushpoll_shared.importing.workbook import MOST_BYTES
@@ -222,10 +223,10 @@ def add_image(query: ImportQuery) -> ImageDocument:
 @api.operation(
     "POST", f"{VERSION}/draft", scope="publish", status=201, nulls=True, act="began-draft"
 )
-def draft_version(path: VersionPath) -> Answered[DraftDocument]:
+def draft_version(row: VersionRow) -> Answered[DraftDocument]:
     """Keep the questions and terms of a published version as a draft of the survey's next one."""
     parts = services()
-    published = parts.surveys.published(parts.surveys.version(path.name, path.version))
+    published = parts.surveys.published(row)
     return _began(parts.drafts.of_version(published, actor=current_grant().actor))
 
 

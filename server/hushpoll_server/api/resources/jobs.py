@@ -13,11 +13,12 @@ from pydantic import Field
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath, address_of
+from hushpoll_server.api.routes import VERSION, Routes, address_of
 from hushpoll_server.http.bodies import Parameters, model_of
 from hushpoll_server.http.endpoint import Answered, current_grant, file_answer, log_act, services
 from hushpoll_server.http.tables import TableQuery, table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.statistic_tables import table_of
@@ -47,9 +48,8 @@ api = Routes("jobs")
 def _add_route(kind: JobKind) -> None:
     """Add the route that asks for a job of a kind."""
 
-    def ask(path: VersionPath, body: Parameters) -> Answered[JobDocument]:
+    def ask(row: VersionRow, body: Parameters) -> Answered[JobDocument]:
         parts = services()
-        row = parts.surveys.version(path.name, path.version)
         grant = current_grant()
         job = kind.ask(parts, row, body.as_json(), by=grant.token_id, actor=grant.actor)
         return Answered(parts.jobs.describe(job), headers={"Location": address_of("jobs", job.id)})

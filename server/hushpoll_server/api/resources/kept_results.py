@@ -12,13 +12,14 @@ from flask import Response
 from pydantic import Field
 
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.http.bodies import Parameters
 from hushpoll_server.http.endpoint import current_grant, file_answer, log_act, services
 from hushpoll_server.jobs.learners import learners as learners_of
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.results.kept_results import KeptResults
 from hushpoll_server.services.services import Services
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.jobs.job import KeptJob
 from hushpoll_shared.jobs.training import Fairness, Train
@@ -65,9 +66,8 @@ def _routes(
     api = Routes(f"{noun}s")
     (listed,), (id_field,) = answer.__annotations__, path.model_fields
 
-    def list_all(path: VersionPath) -> Any:
+    def list_all(row: VersionRow) -> Any:
         parts = services()
-        row = parts.surveys.version(path.name, path.version)
         return {listed: results(parts).list_for(current_grant().actor, row)}
 
     def delete(path: Any) -> None:
@@ -91,13 +91,12 @@ regressions = _routes(Regress, lambda parts: parts.regressions, RegressionList, 
 
 
 @models.operation("GET", f"{VERSION}/learners", 501, scope="read")
-def learners(path: VersionPath) -> LearnerList:
+def learners(row: VersionRow) -> LearnerList:
     """List the learners, which of them may run on the version's records here, and why not others.
 
     Each parameter has its type, its closed interval on this server, and its default.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     return learners_of(parts, row)
 
 

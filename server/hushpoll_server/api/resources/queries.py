@@ -9,12 +9,13 @@ from flask import Response
 from pydantic import BaseModel, Field, create_model
 
 from hushpoll_analysis.query_results import RESULTS
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.http.answers import Answer, answer_model, row_members
 from hushpoll_server.http.bodies import field_of
 from hushpoll_server.http.endpoint import current_grant, log_act, services
 from hushpoll_server.http.tables import TableQuery, answer_in_form, result_answer
 from hushpoll_server.services.people.actions import LOOKED
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.qualifying.domains import Where, where_words
 from hushpoll_shared.querying.query import Parameter, Query
 from hushpoll_shared.tidying import LONGEST_ADDRESSES, tidy_table
@@ -47,7 +48,7 @@ REFUSALS = (409, 410, 503)
     scope=SCOPE,
     act="looked-at-tidy-results",
 )
-def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
+def tidy_results(row: VersionRow, query: TidyQuery) -> Response:
     """Show the results of several queries as one table, a row an estimate.
 
     By default those of all queries about the whole survey or one question; what a survey cannot
@@ -56,7 +57,6 @@ def tidy_results(path: VersionPath, query: TidyQuery) -> Response:
     parts = services()
     grant = current_grant()
 
-    row = parts.surveys.version(path.name, path.version)
     results = parts.analysis.tidy(
         row,
         (query.queries or "").split(),
@@ -109,12 +109,11 @@ def answer_of(query: type[Query[Any]]) -> type[BaseModel]:
 def _add_route(kind: type[Query[Any]]) -> None:
     parameters = parameters_of(kind)
 
-    def ask(path: VersionPath, query: Any) -> Response:
+    def ask(row: VersionRow, query: Any) -> Response:
         parts = services()
         given = query.model_dump(exclude={"format"})
-        other = given.get("since_survey") or path.name
+        other = given.get("since_survey") or row.name
         current_grant().require_survey(other)
-        row = parts.surveys.version(path.name, path.version)
         before = parts.surveys.compared(other, given["since_version"]) if kind.compares else None
         asked = kind.read(given)
         result = parts.analysis.result(row, asked, before, may_export=True)
@@ -127,7 +126,7 @@ def _add_route(kind: type[Query[Any]]) -> None:
 
     name = kind.name.replace("-", "_")
     ask.__name__, ask.__doc__ = name, kind.__doc__
-    ask.__annotations__ = {"path": VersionPath, "query": parameters, "return": Response}
+    ask.__annotations__ = {"row": VersionRow, "query": parameters, "return": Response}
     api.operation(
         "GET",
         f"/{kind.name}",

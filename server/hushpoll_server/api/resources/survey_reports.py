@@ -8,10 +8,11 @@ from flask import Response, request
 from pydantic import Field
 
 from hushpoll_server.api.openapi import file_of
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.bodies import Parameters, model_of
 from hushpoll_server.http.endpoint import Answered, current_grant, file_answer, log_act, services
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.files.report import FORMS
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.jobs.files import ReportChoices
@@ -118,14 +119,13 @@ api = Routes("survey_reports", VERSION, tag="analysis")
     scope="read",
     act="looked-at-report",
 )
-def report(path: VersionPath, query: ReportQuery) -> Response:
+def report(row: VersionRow, query: ReportQuery) -> Response:
     """Make a report of the last release: methods, guarantee, estimates, fairness, limits.
 
     It depends on nothing that is not released, and is the same each time until the next release. A
     report of more than 24 charts is made by the job `report`.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     choices = parts.survey_reports.choices(row, may_export=True, **query.asked())
     file = parts.survey_reports.file(row, choices, query.format, may_export=True)
     log_act(row)
@@ -144,7 +144,7 @@ def report(path: VersionPath, query: ReportQuery) -> Response:
     act="published-results",
 )
 def publish_results(
-    path: VersionPath, body: PublicationChoices
+    row: VersionRow, body: PublicationChoices
 ) -> Answered[PublishedResultsDocument]:
     """Publish chosen results of a version, for everybody and without sign-in.
 
@@ -154,7 +154,6 @@ def publish_results(
     `warnings` says. The token needs the scope `read` as well.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     asked = body.model_dump(exclude={"so_far"})
     choices = parts.survey_reports.choices(row, may_export=False, **asked)
     parts.public_results.require_publishable(row, choices, so_far=body.so_far)
@@ -174,17 +173,15 @@ def publish_results(
 
 
 @api.operation("GET", "/public-results", scope="read", nulls=True)
-def list_public_results(path: VersionPath) -> PublicResultsList:
+def list_public_results(row: VersionRow) -> PublicResultsList:
     """List the publications of a version, also those that were taken back."""
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     return {"publications": parts.public_results.history(row)}
 
 
 @api.operation("DELETE", "/public-results", scope="publish", act="took-results-back")
-def take_results_back(path: VersionPath) -> None:
+def take_results_back(row: VersionRow) -> None:
     """Take published results back: their address answers 410, and their files are deleted."""
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     parts.public_results.take_back(row)
     log_act(row)

@@ -9,11 +9,12 @@ from flask import request
 from pydantic import Field
 
 from hushpoll_server.api.openapi import body_of
-from hushpoll_server.api.routes import Routes, SurveyPath, VersionPath, address_of
+from hushpoll_server.api.routes import Routes, address_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.bodies import Parameters
 from hushpoll_server.http.endpoint import (
     Answered,
+    SurveyPath,
     current_grant,
     json_body,
     log_act,
@@ -22,6 +23,7 @@ from hushpoll_server.http.endpoint import (
 )
 from hushpoll_server.services.surveys.surveys import Publication, State, timestamp
 from hushpoll_server.services.surveys.warnings import PublishingWarning
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.wire.documents.surveys import (
     CloseDocument,
     OriginsDocument,
@@ -146,16 +148,14 @@ def warnings_of(warnings: Iterable[PublishingWarning]) -> list[PublishWarning]:
 
 
 @api.operation("POST", "/<name>/versions/<int:version>/close", scope="publish", act="closed")
-def close(path: VersionPath, body: CloseBody) -> CloseDocument:
+def close(row: VersionRow, body: CloseBody) -> CloseDocument:
     """Close a survey version.
 
     Reports of devices that were offline are taken for a grace period. Closing again with
     `grace_seconds` can end that period earlier, never later; otherwise it changes nothing.
     """
     parts = services()
-    row = parts.surveys.close(
-        parts.surveys.version(path.name, path.version), grace_seconds=body.grace_seconds
-    )
+    row = parts.surveys.close(row, grace_seconds=body.grace_seconds)
     parts.sealing.after_closing(row)
     log_act(row)
     if row.closed_at is None or row.accepts_until is None:

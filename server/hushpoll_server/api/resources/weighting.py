@@ -8,10 +8,11 @@ from flask import Response
 from pydantic import Field
 
 from hushpoll_analysis.survey_design.design import SurveyDesign
-from hushpoll_server.api.routes import VERSION, Routes, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.http.bodies import BodySize, Parameters, model_of
 from hushpoll_server.http.endpoint import log_act, services
 from hushpoll_server.http.tables import TableQuery, answer_in_form
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.jobs.analyses import DesignModel
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.queries.parts import HOW_TO_READ, BoundedEstimate
@@ -79,14 +80,13 @@ api = Routes("relations", VERSION, tag="analysis")
     scope="read",
     act="looked-at-weighted-shares",
 )
-def weighted_shares(path: VersionPath, query: TableQuery, body: WeightedSharesBody) -> Response:
+def weighted_shares(row: VersionRow, query: TableQuery, body: WeightedSharesBody) -> Response:
     """Estimate shares of the population by weights, strata and known margins.
 
     Margins may be of perturbed attributes. Beside each share stands the unweighted one. A design
     with at most one attribute is answered from the counts that are kept, others from the records.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     design = SurveyDesign.from_dict(body.design.model_dump(exclude_none=True))
     answer = parts.weighting.weighted_shares(
         row, body.attribute, design, confidence=body.confidence, may_export=True

@@ -25,7 +25,7 @@ from hushpoll_server.store.jobs import (
 )
 from hushpoll_server.store.workers import WorkerStore
 from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.wire.documents.jobs import JobDocument, JobState
+from hushpoll_shared.wire.documents.jobs import JobDocument, JobName, JobState
 from hushpoll_shared.wire.problems import PROBLEMS
 
 log = get_logger(__name__)
@@ -150,7 +150,7 @@ class Jobs:
         row = self._surveys.by_id(job.version_id)
         document: JobDocument = {
             "id": job.id,
-            "kind": job.kind,
+            "kind": cast("JobName", job.kind),
             "survey": row.name,
             "version": row.version,
             "parameters": json.loads(job.parameters),

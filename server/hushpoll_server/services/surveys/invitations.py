@@ -47,21 +47,9 @@ class Invitations:
         self._surveys = surveys
         self._keys = keys
 
-    def check_invited(self, row: VersionRow) -> Published:
-        """Return the survey of a version, and refuse one that takes no invitations."""
-        published = self._surveys.published(row)
-        if published.submission != INVITED:
-            raise Refused(
-                "invalid-request",
-                f"{row.name} version {row.version} has submission {published.submission!r} and "
-                "takes no invitations; publish a version with submission 'invited'",
-                field="submission",
-            )
-        return published
-
     def check_open(self, row: VersionRow) -> Published:
         """Return the survey of a version, and refuse one to which nobody can be invited now."""
-        published = self.check_invited(row)
+        published = self._surveys.require_submission(row, INVITED)
         if self._surveys.state(row) in (State.CLOSED, State.CLOSING):
             raise _closed(row)
         return published
@@ -88,7 +76,7 @@ class Invitations:
         """
         digest, blinded = wire.parse_redemption(document)
         row = self._surveys.by_digest(name, digest, from_memory=from_memory)
-        published = self.check_invited(row)
+        published = self._surveys.require_submission(row, INVITED)
         voprf().check_element(blinded, field="blinded")
         state = self._surveys.state(row)
         if state is State.SCHEDULED:

@@ -36,6 +36,7 @@ from hushpoll_server.store.addressees import AddresseeRow, AddresseeStore, Due, 
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.reading.people import Person, check_different
 from hushpoll_shared.survey.published import Published
+from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire.documents.administration import MailPreviewDocument
 
 log = get_logger(__name__)
@@ -188,7 +189,7 @@ class Mailing:
 
     def our_texts(self, row: VersionRow, *, reminder: bool) -> dict[str, MailText | None]:
         """Return our text in each of the survey's languages; None where there is none of ours."""
-        published = self._invitations.check_invited(row)
+        published = self._surveys.require_submission(row, INVITED)
         return {
             tag: our_text(tag, published, reminder=reminder)
             for tag in published.languages or (SAMPLE_LANGUAGE,)
@@ -201,7 +202,7 @@ class Mailing:
 
         Each of `people`, to whom it would be sent, is checked as `invite` does.
         """
-        published = self._invitations.check_invited(row)
+        published = self._surveys.require_submission(row, INVITED)
         check_texts(texts, published)
         self._check_people(people, texts, published)
         previews = []

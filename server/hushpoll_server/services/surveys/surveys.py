@@ -181,6 +181,19 @@ class SurveyService:
         """Return one version, or refuse: ``unknown-survey``."""
         return self._chosen(name, self._named(name), version)
 
+    def require_submission(self, row: VersionRow, submission: str) -> Published:
+        """Return the survey of a version, and refuse one with another submission."""
+        published = self.published(row)
+        if published.submission != submission:
+            ways = "invitations" if submission == INVITED else "such tokens"
+            raise Refused(
+                "invalid-request",
+                f"{row.name} version {row.version} has submission {published.submission!r} and "
+                f"takes no {ways}; publish a version with submission {submission!r}",
+                field="submission",
+            )
+        return published
+
     def compared(self, name: str, version: int) -> VersionRow:
         """Return the version that a query compares with; a refusal names the query's parameter."""
         try:

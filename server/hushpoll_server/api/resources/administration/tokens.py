@@ -6,14 +6,16 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from hushpoll_server.api.routes import VERSION, Routes, SurveyPath, VersionPath
+from hushpoll_server.api.routes import VERSION, Routes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.bodies import Parameters, model_of
-from hushpoll_server.http.endpoint import log_act, services
+from hushpoll_server.http.endpoint import SurveyPath, log_act, services
 from hushpoll_server.jobs.mailing import mail_texts, people_of
 from hushpoll_server.services.surveys.access import IssuedToken
 from hushpoll_server.services.surveys.surveys import timestamp
+from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.jobs.collecting import PersonParameters, Remind
+from hushpoll_shared.survey.terms import INVITED, TOKEN
 from hushpoll_shared.wire.documents.administration import (
     InvitationsDocument,
     MailPreviewsDocument,
@@ -104,14 +106,7 @@ def issue_respondent_tokens(
     """
     parts = services()
     row = parts.surveys.latest(path.name)
-    if parts.surveys.published(row).submission != "token":
-        raise Refused(
-            "invalid-request",
-            f"{row.name} version {row.version} has submission "
-            f"{parts.surveys.published(row).submission!r} and takes no such tokens; publish a "
-            "version with submission 'token'",
-            field="submission",
-        )
+    parts.surveys.require_submission(row, TOKEN)
     _check_count(body.count)
     tokens = parts.access.issue_to_respondents(row, body.count)
     log_act(survey=row.name, subject=str(body.count))
@@ -126,14 +121,13 @@ def issue_respondent_tokens(
     status=201,
     act="issued-invitations",
 )
-def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> InvitationsDocument:
+def issue_invitations(row: VersionRow, body: RespondentTokensBody) -> InvitationsDocument:
     """Issue invitations to a version with submission `invited`, one for each respondent.
 
     Each is redeemed once, for one report to this version. Only hashes are stored.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
-    parts.invitations.check_invited(row)
+    parts.surveys.require_submission(row, INVITED)
     _check_count(body.count)
     invitations = parts.invitations.issue(row, body.count)
     log_act(row, subject=str(body.count))
@@ -141,13 +135,12 @@ def issue_invitations(path: VersionPath, body: RespondentTokensBody) -> Invitati
 
 
 @api.operation("POST", f"{VERSION}/mail-previews", scope="publish")
-def preview_mails(path: VersionPath, body: MailPreviewsBody) -> MailPreviewsDocument:
+def preview_mails(row: VersionRow, body: MailPreviewsBody) -> MailPreviewsDocument:
     """Show the mails that invite or remind one person, in each language; nothing is sent.
 
     It needs no mail server. The person is made up.
     """
     parts = services()
-    row = parts.surveys.version(path.name, path.version)
     given = body.as_json()
     people = people_of(given["people"], parts.surveys.published(row).languages)
     texts = mail_texts(given["texts"])
