@@ -234,6 +234,19 @@ def _again(shown: View, arguments: dict[str, object], error: HushpollError) -> R
         del g.refusal
 
 
+def given_file(field: str, missing: str, most: int = -1) -> bytes:
+    """Return the content of a file of the form, up to a byte over `most`.
+
+    A form without one is refused by the words `missing`.
+    """
+    file = request.files.get(field)
+    if file is None or not file.filename:
+        raise Refused("invalid-request", missing, field=field)
+    # A large one is a temporary file without a name, which is gone once it is closed.
+    with file.stream as stream:
+        return stream.read(most + 1 if most >= 0 else -1)
+
+
 def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:
     """Ask for a job in the name of the user; refuses what its kind does, naming the field."""
     kind = KINDS[kind_name]
