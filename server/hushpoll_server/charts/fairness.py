@@ -12,7 +12,14 @@ from typing import Final
 from hushpoll_server.charts.bands import Band, Bands
 from hushpoll_server.charts.figures import fixed, with_minus
 from hushpoll_server.charts.rows import Metric, Specification
-from hushpoll_server.charts.specifications import LABEL_PIXELS, MOST_ROWS, Chart, base
+from hushpoll_server.charts.specifications import (
+    LABEL_PIXELS,
+    MOST_ROWS,
+    Chart,
+    base,
+    interval_layers,
+    line_of_no_difference,
+)
 from hushpoll_server.translations.speech import in_marks, say
 
 WIDTH: Final = 400
@@ -114,53 +121,17 @@ def _panel(fair: float, rows: Sequence[Metric]) -> Specification:
         "scale": {"domain": [low, high], "nice": False},
         "axis": {"tickCount": 6, "labelExpr": _number_expression(), "labelFlush": False},
     }
-    arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
+    bar = {"type": "bar", "height": 10, "cornerRadius": 5, "opacity": 0.32}
     return {
         "data": {"values": values},
         "width": WIDTH,
         "height": {"step": STEP},
         "encoding": {"y": y},
         "layer": [
-            {
-                "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [5, 4]},
-                "encoding": {"x": {"datum": fair, **x}, "y": None},
-            },
-            {
-                "mark": {
-                    "type": "bar",
-                    "height": 10,
-                    "cornerRadius": 5,
-                    "color": "var(--accent)",
-                    "opacity": 0.32,
-                },
-                "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}},
-            },
-            {
-                "transform": [{"filter": "datum.below"}],
-                "mark": {**arrow, "text": "◀", "align": "center"},
-                "encoding": {"x": {"field": "from", **x}},
-            },
-            {
-                "transform": [{"filter": "datum.above"}],
-                "mark": {**arrow, "text": "▶", "align": "center"},
-                "encoding": {"x": {"field": "to", **x}},
-            },
-            {
-                "transform": [{"filter": "isValid(datum.value)"}],
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-                "encoding": {
-                    "x": {"field": "value", **x},
-                    "color": {
-                        "condition": {
-                            "test": "datum.conclusion === 'cannot conclude'",
-                            "value": "var(--ground)",
-                        },
-                        "value": "var(--accent)",
-                    },
-                    "stroke": {"value": "var(--accent)"},
-                    "strokeWidth": {"value": 2},
-                },
-            },
+            line_of_no_difference(fair, x),
+            *interval_layers(
+                x, bar, {"align": "center"}, hollow="datum.conclusion === 'cannot conclude'"
+            ),
         ],
     }
 

@@ -15,7 +15,15 @@ from typing import Final
 from hushpoll_server.charts.figures import level
 from hushpoll_server.charts.labels import short_labels
 from hushpoll_server.charts.rows import Specification
-from hushpoll_server.charts.specifications import MEASURED, MOST_ROWS, Chart, as_too_noisy, base
+from hushpoll_server.charts.specifications import (
+    MEASURED,
+    MOST_ROWS,
+    Chart,
+    as_too_noisy,
+    base,
+    interval_layers,
+    line_of_no_difference,
+)
 from hushpoll_server.translations.speech import in_quotes, say, whole
 from hushpoll_shared.qualifying.verdict import TOO_NOISY
 from hushpoll_shared.spelling.text import isolated
@@ -180,46 +188,22 @@ def _layers(low: float, high: float, *, ratios: bool) -> list[Specification]:
         )
         axis["values"] = fine if len(coarse) < 4 and len(fine) <= _MOST_TICKS else coarse
     x = {"type": "quantitative", "title": None, "scale": scale, "axis": axis}
-    arrow = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
     name: dict[str, object] = {"type": "text", "align": "left", "dy": -13, "fontSize": 12}
     name |= {"font": MEASURED, "color": "var(--ink)"}
     named = {"x": {"value": 0}, "text": {"field": "label"}}
     halo = {**name, "color": "var(--ground)", "stroke": "var(--ground)", "strokeWidth": 5}
     return [
-        {
-            "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [5, 4]},
-            "encoding": {"x": {"datum": 1 if ratios else 0, **x}, "y": None},
-        },
+        line_of_no_difference(1 if ratios else 0, x),
         # the line of no difference stands behind the names
         {"mark": halo, "encoding": named},
         {"mark": name, "encoding": named},
-        {
-            "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 3, "yOffset": 6},
-            "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}},
-        },
-        {
-            "transform": [{"filter": "datum.below"}],
-            "mark": {**arrow, "text": "◀", "dy": 6},
-            "encoding": {"x": {"field": "from", **x}},
-        },
-        {
-            "transform": [{"filter": "datum.above"}],
-            "mark": {**arrow, "text": "▶", "dy": 6},
-            "encoding": {"x": {"field": "to", **x}},
-        },
-        {
-            "transform": [{"filter": "isValid(datum.value)"}],
-            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "yOffset": 6},
-            "encoding": {
-                "x": {"field": "value", **x},
-                "color": {
-                    "condition": {"test": "datum.noisy", "value": "var(--ground)"},
-                    "value": "var(--accent)",
-                },
-                "stroke": {"value": "var(--accent)"},
-                "strokeWidth": {"value": 2},
-            },
-        },
+        *interval_layers(
+            x,
+            {"type": "rule", "strokeWidth": 3, "yOffset": 6},
+            {"dy": 6},
+            {"yOffset": 6},
+            hollow="datum.noisy",
+        ),
     ]
 
 

@@ -429,6 +429,60 @@ def as_one_image(svg: str) -> str:
     return plain.replace(f'font-family="{MEASURED}"', f'font-family="{SHOWN}"')
 
 
+def line_of_no_difference(at: float, x: Specification) -> Specification:
+    """Return the dashed line where what is compared is alike; `x` is the axis."""
+    return {
+        "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [5, 4]},
+        "encoding": {"x": {"datum": at, **x}, "y": None},
+    }
+
+
+def interval_layers(
+    x: Specification,
+    line: Specification,
+    arrow: Specification,
+    dot: Specification | None = None,
+    *,
+    hollow: str,
+) -> list[Specification]:
+    """Return the layers of rows ``from``, ``to`` and ``value``, on the axis `x`.
+
+    The interval is a `line`; where it has no end (``below``, ``above``) it ends in an arrow. The
+    dot is hollow where the expression `hollow` holds.
+    """
+    end = {"type": "text", "fontSize": 13, "color": "var(--accent)", "font": "monospace"}
+    start, stop = {"x": {"field": "from", **x}}, {"x": {"field": "to", **x}}
+    return [
+        {
+            "mark": {"color": "var(--accent)", **line},
+            "encoding": {**start, "x2": {"field": "to"}},
+        },
+        {
+            "transform": [{"filter": "datum.below"}],
+            "mark": {**end, "text": "◀", **arrow},
+            "encoding": start,
+        },
+        {
+            "transform": [{"filter": "datum.above"}],
+            "mark": {**end, "text": "▶", **arrow},
+            "encoding": stop,
+        },
+        {
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, **(dot or {})},
+            "encoding": {
+                "x": {"field": "value", **x},
+                "color": {
+                    "condition": {"test": hollow, "value": "var(--ground)"},
+                    "value": "var(--accent)",
+                },
+                "stroke": {"value": "var(--accent)"},
+                "strokeWidth": {"value": 2},
+            },
+        },
+    ]
+
+
 def base(values: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return what every chart has: its data, fonts and the colours of the style sheet."""
     font = {"labelFontSize": 13, "titleFontSize": 13, "labelFont": MEASURED, "titleFont": MEASURED}

@@ -8,7 +8,7 @@ from typing import Final
 
 from flask import Response, request
 
-from hushpoll_server.dashboard.forms import ask_for
+from hushpoll_server.dashboard.forms import ask_for, given_file
 from hushpoll_server.dashboard.frame import finished, member, page
 from hushpoll_server.dashboard.surveys import of_survey, survey
 from hushpoll_server.dashboard.version_pages import back_to, note_act, shows, takes
@@ -127,7 +127,7 @@ def invite_people(row: VersionRow) -> Response:
     if request.form.get("what") == "preview":
         return _previewed(row, texts, reminder=False)
     people = read_people(
-        _file("people"),
+        given_file("people", "no file is chosen; choose the table of people"),
         parts.surveys.published(row).languages,
         most=parts.settings.max_tokens,
         name="the table",
@@ -201,15 +201,3 @@ def _text_in_form(tag: str) -> MailText | None:
 
 def _as_json(texts: Mapping[str, MailText]) -> dict[str, dict[str, str]]:
     return {tag: {"subject": text.subject, "body": text.body} for tag, text in texts.items()}
-
-
-def _file(field: str) -> bytes:
-    """Return the content of a file of a form."""
-    file = request.files.get(field)
-    if file is None or not file.filename:
-        raise Refused(
-            "invalid-request", "no file is chosen; choose the table of people", field=field
-        )
-    # A large one is a temporary file without a name, which is gone once it is closed.
-    with file.stream as stream:
-        return stream.read()

@@ -10,15 +10,14 @@ import json
 import math
 from typing import Any, Final
 
-from flask import Response, request
+from flask import Response
 
 from hushpoll_server.charts.curves import curves_chart
 from hushpoll_server.charts.drawing import NotDrawn
 from hushpoll_server.charts.specifications import Chart, as_one_image, with_light_colours
 from hushpoll_server.dashboard.figures import MEDIA_TYPES, inline
-from hushpoll_server.dashboard.forms import comes_back
+from hushpoll_server.dashboard.forms import comes_back, given_file
 from hushpoll_server.dashboard.frame import dashboard, page, private
-from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.results.curves import CONFIDENCE, MOST_BYTES, read_curves
 from hushpoll_shared.tables.result_table import ResultTable, columns
@@ -48,12 +47,7 @@ def curve() -> Response:
 @comes_back(curve)
 def draw_curve() -> Response:
     """Draw the curves of the file in the form."""
-    file = request.files.get("results")
-    if file is None or not file.filename:
-        raise Refused("invalid-request", "no file is chosen; choose results.csv", field="results")
-    # A large one is a temporary file without a name, which is gone once it is closed.
-    with file.stream as stream:
-        curves = read_curves(stream.read(MOST_BYTES + 1))
+    curves = read_curves(given_file("results", "no file is chosen; choose results.csv", MOST_BYTES))
     figures = []
     for metric, words in (("accuracy", "accuracy"), ("gap", "gap")):
         points = [point for point in curves.points if point["metric"] == metric]

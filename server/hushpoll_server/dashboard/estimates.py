@@ -18,6 +18,12 @@ from hushpoll_server.charts.specifications import (
     estimates_chart,
     told,
 )
+from hushpoll_server.dashboard.comparing.subgroups import (
+    chosen_group,
+    shares_among,
+    size_of_group,
+    table_among,
+)
 from hushpoll_server.dashboard.figures import download, inline
 from hushpoll_server.dashboard.frame import (
     choice,
@@ -30,12 +36,6 @@ from hushpoll_server.dashboard.questions import (
     labels_of,
     matrix_tables,
     questions_of,
-)
-from hushpoll_server.dashboard.subgroups import (
-    chosen_group,
-    shares_among,
-    size_of_group,
-    table_among,
 )
 from hushpoll_server.dashboard.surveys import (
     answered,

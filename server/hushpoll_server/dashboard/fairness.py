@@ -22,7 +22,7 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.jobs import delete_result
 from hushpoll_server.dashboard.questions import labels_of
-from hushpoll_server.dashboard.surveys import lead_by_words, may_export, of_survey
+from hushpoll_server.dashboard.surveys import lead_by_words, of_survey, why_not_shown
 from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -111,22 +111,18 @@ def _shown(row: VersionRow, audit_id: str) -> tuple[JobRow, AuditDocument, Figur
     """Return an audit, its report, and the figure that the address chooses."""
     job = services().audits.of_version(row, audit_id)
     report = services().audits.report(job)
-    withheld = _why_withheld(row, report["protected"]["attribute"], report["n"])
+    withheld = _why_withheld(row, report, report["protected"]["attribute"])
     if withheld:
         raise Refused("forbidden", withheld)
     metric = choice("metric", METRICS, "SPD") if "groups" in report else None
     return job, report, figure_of(report, metric)
 
 
-def _why_withheld(row: VersionRow, attribute: str, n: int) -> str | None:
+def _why_withheld(row: VersionRow, found: Mapping[str, object], attribute: str) -> str | None:
     """Return why an audit of the groups of an attribute is not shown to the user."""
-    parts = services()
-    groups = parts.analysis.seen(row, may_export=may_export(row))
-    if groups is None:
-        return None
-    target = parts.surveys.published(row).target
+    target = services().surveys.published(row).target
     names = {attribute} if target is None else {attribute, target.name}
-    return groups.why_not_kept(names, complete=n == parts.releases.reports(row))
+    return why_not_shown(row, found, names)
 
 
 class ShownAudit(AuditEntry):
@@ -139,7 +135,7 @@ def _without_what_is_withheld(row: VersionRow, entry: AuditEntry) -> ShownAudit:
     """Return an entry of the list of audits, without numbers that the user may not see."""
     audit, withheld = entry.get("audit"), None
     if audit is not None:
-        withheld = _why_withheld(row, audit["attribute"], audit["n"])
+        withheld = _why_withheld(row, audit, audit["attribute"])
     return {"job": entry["job"], "audit": None if withheld else audit, "withheld": withheld}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, NamedTuple
@@ -75,6 +75,28 @@ class Refusal:
     taken: bool = False
 
 
+Options = Sequence[str | tuple[str, str]]
+"""Values to choose from, each with its words where these are others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field of a form that was declared elsewhere than in a template."""
+
+    name: str
+    label: str
+    hint: str
+    value: str
+    """What it has, or the default."""
+    options: Options | None = None
+    """What is chosen from; None where it is typed."""
+    lines: int = 0
+    """Shown of a text of several; 0 for one of a single line."""
+    type: str = "text"
+    attributes: Mapping[str, object]
+    """Others of the control."""
+
+
 class Form:
     """What the fields of a form have: what was sent, or else their defaults.
 
@@ -112,26 +134,31 @@ class Form:
     def marks(self, name: str, attributes: Mapping[str, object]) -> Markup:
         """Return a control's attributes: those given, and that it is at fault."""
         given = {key.replace("_", "-"): value for key, value in attributes.items()}
-        if self._at_fault(name):
-            ids = filter(None, (given.get("aria-describedby"), FAULT_ID))
+        if fault := self.fault_id(name):
+            ids = filter(None, (given.get("aria-describedby"), fault))
             given |= {"aria-invalid": "true", "aria-describedby": " ".join(map(str, ids))}
-            given["autofocus"] = True
+            given |= self.of_faulty
         return Markup("").join(
             Markup(" {}").format(key) if value is True else Markup(' {}="{}"').format(key, value)
             for key, value in given.items()
             if value or (value == 0 and value is not False)
         )
 
+    of_faulty: Mapping[str, object] = {"autofocus": True}
+    """Attributes that a control at fault has."""
+
+    def fault_id(self, name: str) -> str:
+        """Return the id of what is told after a field; empty if nothing is."""
+        is_at_fault = self._fault is not None and not self._told and name in self._fault.fields
+        return FAULT_ID if is_at_fault else ""
+
     def told(self, name: str) -> Markup:
         """Return the fault as it stands after a field; empty if it is another's."""
-        return self._words() if self._at_fault(name) else Markup("")
+        return self._words() if self.fault_id(name) else Markup("")
 
     def untold(self) -> Markup:
         """Return the fault if no field has told it, once all of them are written."""
         return Markup("") if self._fault is None or self._told else self._words()
-
-    def _at_fault(self, name: str) -> bool:
-        return self._fault is not None and not self._told and name in self._fault.fields
 
     def _words(self) -> Markup:
         self._told = True
@@ -205,6 +232,19 @@ def _again(shown: View, arguments: dict[str, object], error: HushpollError) -> R
         return None
     finally:
         del g.refusal
+
+
+def given_file(field: str, missing: str, most: int = -1) -> bytes:
+    """Return the content of a file of the form, up to a byte over `most`.
+
+    A form without one is refused by the words `missing`.
+    """
+    file = request.files.get(field)
+    if file is None or not file.filename:
+        raise Refused("invalid-request", missing, field=field)
+    # A large one is a temporary file without a name, which is gone once it is closed.
+    with file.stream as stream:
+        return stream.read(most + 1 if most >= 0 else -1)
 
 
 def ask_for(row: VersionRow, kind_name: str, values: JsonObject) -> JobRow:

@@ -20,7 +20,7 @@ from hushpoll_server.dashboard.frame import (
     page,
 )
 from hushpoll_server.dashboard.jobs import delete_result
-from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.surveys import of_survey, why_not_shown
 from hushpoll_server.dashboard.version_pages import back_to, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -172,15 +172,13 @@ def _compared(row: VersionRow) -> list[_Run]:
 
 def _seen(row: VersionRow, on_records: JsonObject | None) -> _Measured | None:
     """Return what was measured of a model, without metrics of groups that the user may not see."""
-    parts = services()
     measured = cast("_Measured | None", on_records)
-    groups = parts.analysis.seen(row, may_export=may_export(row))
-    if groups is None or measured is None or not measured["fairness"]:
+    if measured is None or not measured["fairness"]:
         return measured
-    published = parts.surveys.published(row)
+    published = services().surveys.published(row)
     names = {one.name for one in (published.target,) if one is not None}
     names |= set() if published.protected is None else {published.protected.attribute}
-    withheld = groups.why_not_kept(names, complete=measured["n"] == parts.releases.reports(row))
+    withheld = why_not_shown(row, measured, names)
     if withheld is None:
         return measured
     return {**measured, "fairness": None, "withheld": withheld}

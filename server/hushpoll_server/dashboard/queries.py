@@ -16,6 +16,7 @@ from flask import Response, request
 
 from hushpoll_analysis.query_results import RESULTS
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.forms import Field, Options
 from hushpoll_server.dashboard.frame import (
     finished,
     member,
@@ -52,33 +53,15 @@ MOST_OPTIONS: Final = 500
 _LABELS: Final = {"a": "one question", "b": "the other question"}
 _NAMED: Final = re.compile(r"`([^`]+)`")
 
-Options = Sequence[tuple[str, str]]
-"""Values, each with its words."""
 
+@dataclass(frozen=True, kw_only=True)
+class QueryField(Field):
+    """A field of a query's form, which has the value of the address, or the default."""
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a form."""
-
-    name: str
-    """Of the parameter."""
-    label: str
-    means: str
-    """The sentence about it."""
-    value: str
-    """What the address has, or the default."""
-    options: Options | None
-    """What is chosen from; None where it is typed."""
     asks: bool
     """Whether the options are questions."""
-    takes_several: bool
-    several: tuple[str, ...]
+    several: tuple[str, ...] | None = None
     """The names that are chosen, where several may be."""
-    required: bool
-    form: str
-    """How a typed value is written, such as ``SCORE,SCORE``; empty of a number or a text."""
-    number: str
-    """Which keys a telephone shows: ``decimal``, ``numeric`` or none."""
 
 
 def texts_of(kind: type[Query[Any]]) -> dict[str, str]:
@@ -111,7 +94,7 @@ def fields_of(
     texts: Mapping[str, str],
     published: Published,
     surveys: Mapping[str, Sequence[int]],
-) -> Iterator[Field]:
+) -> Iterator[QueryField]:
     """Yield the fields of a query's form.
 
     `texts` is what the address has (`texts_of`), and `surveys` those that the user may compare it
@@ -129,20 +112,25 @@ def fields_of(
         if options is not None and not default and not _takes_several(one):
             options = [("", "choose …" if one.required else "–"), *options]
         value = texts.get(one.name, default)
-        several = _takes_several(one)
-        yield Field(
+        yield QueryField(
             name=one.name,
             label=labels[one.name],
-            means=_means(one, labels),
+            hint=in_questions(_means(one, labels)),
             value=value,
             options=options,
             asks=one.attribute and options is not None,
-            takes_several=several,
-            several=_listed(one, value) if several else (),
-            required=one.required,
-            form="" if one.spelling is None else one.spelling.metavar,
-            number={float: "decimal", int: "numeric"}.get(one.kind, ""),
+            several=_listed(one, value) if _takes_several(one) else None,
+            attributes=_attributes(one, typed=options is None),
         )
+
+
+def _attributes(one: Parameter, *, typed: bool) -> dict[str, object]:
+    """Return the attributes of a control; what is typed has its form, and a telephone's keys."""
+    attributes: dict[str, object] = {"required": one.required}
+    if typed:
+        attributes["placeholder"] = "" if one.spelling is None else one.spelling.metavar
+        attributes["inputmode"] = {float: "decimal", int: "numeric"}.get(one.kind, "")
+    return attributes
 
 
 def _means(one: Parameter, labels: Mapping[str, str]) -> str:

@@ -18,12 +18,11 @@ from hushpoll_server.dashboard.frame import (
 )
 from hushpoll_server.dashboard.jobs import delete_result
 from hushpoll_server.dashboard.questions import labels_of, named_by
-from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.surveys import may_export, of_survey, why_not_shown
 from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
-from hushpoll_server.services.results.kept_results import why_withheld
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import QUEUED, RUNNING, JobRow
 from hushpoll_shared.jobs.analyses import Regress
@@ -32,7 +31,7 @@ from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.tables.regressions import references_of
-from hushpoll_shared.wire.documents.kept_results import RegressionEntry, RegressionSummary
+from hushpoll_shared.wire.documents.kept_results import RegressionEntry
 from hushpoll_shared.wire.documents.regressions import RegressionDocument
 
 MOST_REFERENCES: Final = 30
@@ -124,7 +123,7 @@ def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, RegressionDocum
     """Return a regression and what it found, where the user may see it."""
     job = services().regressions.of_version(row, regression_id)
     answer = services().regressions.result(job)
-    withheld = _why_withheld(row, answer, [answer["outcome"]["name"], *_predictors(answer)])
+    withheld = why_not_shown(row, answer, [answer["outcome"]["name"], *_predictors(answer)])
     if withheld:
         raise Refused("forbidden", withheld)
     return job, answer
@@ -133,18 +132,6 @@ def _shown(row: VersionRow, regression_id: str) -> tuple[JobRow, RegressionDocum
 def _predictors(answer: RegressionDocument) -> list[str]:
     """Return the attributes right of the tilde."""
     return list(read_formula(answer["formula"]).predictors)
-
-
-def _why_withheld(
-    row: VersionRow, found: RegressionDocument | RegressionSummary, names: list[str]
-) -> str | None:
-    """Return why a regression, or its summary, of these attributes is not shown to the user."""
-    parts = services()
-    groups = parts.analysis.seen(row, may_export=may_export(row))
-    if groups is None:
-        return None
-    complete = found["n"] == parts.releases.reports(row)
-    return why_withheld(groups, found, names, complete=complete)
 
 
 class ShownRegression(RegressionEntry):
@@ -162,7 +149,7 @@ def _without_what_is_withheld(row: VersionRow, entry: RegressionEntry) -> ShownR
     """Return an entry of the list, without findings that the user may not see."""
     found, withheld = entry.get("regression"), None
     if found is not None:
-        withheld = _why_withheld(row, found, [found["outcome"], *found["predictors"]])
+        withheld = why_not_shown(row, found, [found["outcome"], *found["predictors"]])
     return {"job": entry["job"], "regression": None if withheld else found, "withheld": withheld}
 
 

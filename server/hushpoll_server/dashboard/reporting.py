@@ -260,7 +260,7 @@ def sheet(row: VersionRow, form: str) -> Response:
     except NotPrinted as error:
         raise Refused("unavailable", str(error), retry_after=RETRY_AFTER_SECONDS) from error
     answer = Response(body, mimetype=privacy_sheets.MEDIA_TYPES[form])
-    return _shown_or_saved(answer, row, "privacy", form, policy=privacy_sheets.sheet_policy)
+    return _shown_or_saved(answer, row, "privacy", form, policy=privacy_sheets.SHEET.policy)
 
 
 def _shown_or_saved(
@@ -296,4 +296,4 @@ def codebook_of_survey(row: VersionRow, form: str) -> Response:
     document = codebooks.codebook(parts.surveys.published(row), shares)
     body = codebooks.codebook_file(document, form)
     answer = Response(body, mimetype=codebooks.MEDIA_TYPES[form])
-    return _shown_or_saved(answer, row, "codebook", form, policy=codebooks.codebook_policy)
+    return _shown_or_saved(answer, row, "codebook", form, policy=codebooks.CODEBOOK.policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Final, Generic, TypedDict, TypeVar
@@ -41,6 +41,7 @@ from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.roles import Role
+from hushpoll_server.services.results.kept_results import why_withheld
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.findings import Finding, findings_of
 from hushpoll_server.survey_reports.content.naming import in_texts
@@ -339,6 +340,18 @@ def _kept(row: VersionRow) -> dict[str, dict[str, object]]:
 def may_export(*rows: VersionRow | None) -> bool:
     """Return whether the user may export the records of all these versions."""
     return all(member().may(row.name, Role.ANALYST) for row in rows if row is not None)
+
+
+def why_not_shown(
+    row: VersionRow, found: Mapping[str, object], names: Collection[str]
+) -> str | None:
+    """Return why a kept result about these attributes is not shown to the user; None: it is."""
+    parts = services()
+    groups = parts.analysis.seen(row, may_export=may_export(row))
+    if groups is None:
+        return None
+    complete = found["n"] == parts.releases.reports(row)
+    return why_withheld(groups, found, names, complete=complete)
 
 
 def seen(row: VersionRow) -> Published:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hushpoll_server.dashboard import (
-    administration,
     collecting,
-    comparison,
-    cross_tables,
     curves,
     estimates,
     fairness,
@@ -18,12 +15,12 @@ from hushpoll_server.dashboard import (
     queries,
     regressions,
     reporting,
-    signing,
     surveys,
-    weighting,
 )
+from hushpoll_server.dashboard.comparing import comparison, cross_tables, weighting
 from hushpoll_server.dashboard.drafts import views as drafts
 from hushpoll_server.dashboard.frame import dashboard, refused
+from hushpoll_server.dashboard.people import administration, signing
 
 VIEWS: Final = (
     signing,

@@ -9,8 +9,9 @@ from hushpoll_shared.drafts.fields import (
     NAME,
     PROTOCOL,
     Form,
-    FormPart,
+    FormInput,
     ManifestField,
+    Place,
     keyed_by,
     list_of,
     mapping_of,
@@ -66,6 +67,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         required=True,
         label="Name in results",
         hint="a to z, 0 to 9, - and _",
+        place=Place("question", 1),
     ),
     ManifestField(
         name="role",
@@ -82,6 +84,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
             "plain": "sent as it is answered",
             "target": "the target of a model",
         },
+        place=Place("question", 1, 1),
+        title="what the answer is",
     ),
     ManifestField(
         name="categories",
@@ -92,7 +96,12 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="The domain never comes from data, because a domain that data choose reveals "
         "answers. Quote words that YAML reads as something else, such as `true` or `1`.",
         example=["Female", "Male"],
-        parts={"categories": FormPart(label="Possible answers, one per line", lines=3)},
+        label="Possible answers, one per line",
+        hint="Leave it empty for whole numbers.",
+        hint_where=("low", True),
+        lines=3,
+        place=Place("question", 2),
+        title="possible answers",
     ),
     ManifestField(
         name="range",
@@ -103,6 +112,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Nobody should have to write 74 ages down.",
         example=[17, 90],
         published=False,
+        title="whole numbers",
+        beside="low",
     ),
     ManifestField(
         name="number",
@@ -130,20 +141,39 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "its values as categories.",
         example={"low": 0, "high": 5000, "unit": "euros"},
         parts={
-            "low": FormPart(
-                label="Whole numbers from", hint="In place of possible answers.", kind="numeric"
+            "low": FormInput(
+                label="Whole numbers from",
+                hint="In place of possible answers.",
+                kind="numeric",
+                place=Place("more", 2),
+                subject="first whole number",
             ),
-            "high": FormPart(label="to", kind="numeric"),
-            "amount": FormPart(
+            "high": FormInput(
+                label="to",
+                kind="numeric",
+                place=Place("more", 2, 1),
+                subject="last whole number",
+            ),
+            "amount": FormInput(
                 label="These numbers are",
                 called={
                     "": "answers, each of which is counted",
                     MEAN: "an amount, asked for its mean",
                     QUANTILES: "an amount, asked for its quantiles",
                 },
+                place=Place("more", 3),
+                key="for",
+                subject="what the numbers are",
             ),
-            "unit": FormPart(label="Unit of the amount", hint="Such as euros; it may be empty."),
+            "unit": FormInput(
+                label="Unit of the amount",
+                hint="Such as euros; it may be empty.",
+                place=Place("more", 3, 1),
+                subject="unit of the amount",
+            ),
         },
+        title="limits of a number",
+        subject="the number",
     ),
     ManifestField(
         name="missing",
@@ -155,6 +185,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="Prefer not to say",
         label="Answer of who skips it",
         hint="Without it the question must be answered.",
+        place=Place("question", 3),
+        placeholder="Prefer not to say",
     ),
     ManifestField(
         name="question",
@@ -165,6 +197,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="How is your health in general?",
         label="What is asked",
         hint="Empty: respondents read the name.",
+        place=Place("question", 0),
+        hint_where=("question", False),
     ),
     ManifestField(
         name="help",
@@ -176,6 +210,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="Count cigarettes, and no e-cigarettes.",
         label="Help text",
         hint="Respondents read it below the question.",
+        place=Place("more", 7),
     ),
     ManifestField(
         name="protocol",
@@ -188,6 +223,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="OLH",
         label="Protocol",
         called={"": "as the survey says"},
+        place=Place("more", 9),
     ),
     ManifestField(
         name="positive",
@@ -198,6 +234,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example=">26000",
         label="Answer that counts as 1",
         hint="Of the target of a model.",
+        place=Place("more", 9, 2),
     ),
     ManifestField(
         name="section",
@@ -209,6 +246,7 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example="About your work",
         label="Section",
         hint="A heading above the questions that share it.",
+        place=Place("more", 4, 1),
     ),
     ManifestField(
         name="scale",
@@ -224,6 +262,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
             "ordinal": "as a scale, in a row",
             "nps": "as a Net Promoter Score, 0 to 10",
         },
+        place=Place("more", 4),
+        title="layout of the answers",
     ),
     ManifestField(
         name="ends",
@@ -237,11 +277,18 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "way round.",
         example=["not at all", "completely"],
         parts={
-            "end-first": FormPart(
-                label="First answer of a scale means", hint="Such as: not at all."
+            "end-first": FormInput(
+                label="First answer of a scale means",
+                hint="Such as: not at all.",
+                place=Place("more", 5),
             ),
-            "end-last": FormPart(label="Last answer means", hint="Such as: completely."),
+            "end-last": FormInput(
+                label="Last answer means",
+                hint="Such as: completely.",
+                place=Place("more", 5, 1),
+            ),
         },
+        title="texts at the ends of the scale",
     ),
     ManifestField(
         name="shuffle",
@@ -255,16 +302,19 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "the code of an answer is its place in the manifest.",
         example={"last": 1},
         parts={
-            "shuffle": FormPart(
+            "shuffle": FormInput(
                 label="Order of the answers, or of the rows where there are rows",
                 called={"": "as written", "shuffled": "drawn for each respondent"},
+                place=Place("more", 6),
             ),
-            "last": FormPart(
+            "last": FormInput(
                 label="Answers or rows that stay last",
                 hint="How many, of those that are drawn; empty: none.",
                 kind="numeric",
+                place=Place("more", 6, 1),
             ),
         },
+        title="order of the answers",
     ),
     ManifestField(
         name="ask_if",
@@ -279,12 +329,19 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         "randomised like an answer.",
         example={"smokes": ["daily", "sometimes"]},
         parts={
-            "router": FormPart(
+            "router": FormInput(
                 label="Asked only after answers to",
                 hint="Name in results of an earlier question. Empty: everybody is asked.",
+                place=Place("more", 8),
             ),
-            "after": FormPart(label="These answers, one per line", lines=2),
+            "after": FormInput(
+                label="These answers, one per line",
+                lines=2,
+                place=Place("more", 8, 1),
+            ),
         },
+        title="asked only after",
+        subject="“Asked only after answers to”",
     ),
     ManifestField(
         name="select",
@@ -305,23 +362,31 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example={"at_most": 3},
         published=False,
         parts={
-            "select": FormPart(
+            "select": FormInput(
                 label="A respondent gives",
                 called={
                     "": "one answer",
                     SHARES: "all that apply",
                     PAIRS: "all that apply, and pairs of them matter",
                 },
+                place=Place("more", 0),
             ),
-            "at_least": FormPart(
+            "at_least": FormInput(
                 label="At least",
                 hint="Answers selected; empty: none is needed.",
                 kind="numeric",
+                place=Place("more", 0, 1),
+                subject="“At least”",
             ),
-            "at_most": FormPart(
-                label="At most", hint="Empty: all may be selected.", kind="numeric"
+            "at_most": FormInput(
+                label="At most",
+                hint="Empty: all may be selected.",
+                kind="numeric",
+                place=Place("more", 0, 2),
+                subject="“At most”",
             ),
         },
+        title="all that apply",
     ),
     ManifestField(
         name="want",
@@ -332,6 +397,8 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         reason="Options that are randomised apart can tell shares well and pairs badly.",
         example=PAIRS,
         published=False,
+        title="all that apply",
+        beside="select",
     ),
     ManifestField(
         name="items",
@@ -354,14 +421,16 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         ],
         published=False,
         parts={
-            "items": FormPart(
+            "items": FormInput(
                 label="Rows of a table, one per line",
                 hint="Each row is answered by one of the possible answers. A line such as wine: "
                 "Red or white wine is its name in results and what it says; without a name, one "
                 "is made.",
                 lines=2,
+                place=Place("more", 1),
             ),
         },
+        title="rows of a table",
     ),
     ManifestField(
         name="together",
@@ -374,11 +443,13 @@ ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         example=True,
         published=False,
         parts={
-            "rows": FormPart(
+            "rows": FormInput(
                 label="Rows are randomised",
                 called={"": "each by itself", "block": "together, as one value"},
+                place=Place("more", 1, 1),
             ),
         },
+        title="how rows are randomised",
     ),
 )
 """The fields of an attribute."""

@@ -24,22 +24,49 @@ Form = JsonObject
 """A JSON Schema (draft 7) of a field's values."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FormPart:
-    """One input of a form for a value that has several; its words are as of a field."""
+@dataclass(frozen=True)
+class Place:
+    """Where a form shows an input: in a part of it, a row of the part, and a column of the row."""
 
-    label: str
+    part: str
+    row: int
+    column: int = 0
+    narrow: bool = False
+    """Whether its row has as many columns as fit short words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormInput:
+    """One input of a form: its words and its place; what it has not is as usual for its values."""
+
+    label: str = ""
+    """What the form calls it."""
     hint: str = ""
+    """What the form says beside it."""
+    hint_where: tuple[str, bool] | None = None
+    """An input, and whether it has a text where the hint is said; None: it is always said."""
     called: Mapping[str, str] = field(default_factory=dict, hash=False)
-    kind: str = "text"
-    """Of what is typed: ``"text"``, ``"numeric"`` or ``"decimal"``."""
+    """What a form calls the words of its values, if not what they are; an empty one stands for no
+    value, or for false."""
+    kind: str = ""
+    """Of what is typed, of one of several: ``"numeric"`` or ``"decimal"``; empty for a text."""
     lines: int = 0
     """Shown of a text of several; 0 for one of a single line."""
+    placeholder: str = ""
+    place: Place | None = None
+    """None: after all others."""
+    key: str = ""
+    """Where it is in the value that is shown by several, if not under its own name."""
+    subject: str = ""
+    """What a sentence about a problem calls it, if not by the field's title."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ManifestField:
-    """One field that an author may write; refuses a text that is empty."""
+class ManifestField(FormInput):
+    """One field that an author may write; refuses a text that is empty.
+
+    With a label it is an input of a form by itself.
+    """
 
     name: str
     form: Form = field(hash=False)
@@ -57,16 +84,13 @@ class ManifestField:
     """What holds where it is absent; None if nothing does."""
     published: bool = True
     """Whether the published form has it too."""
-    label: str = ""
-    """What a form calls it; without one it is no field of a form by itself."""
-    hint: str = ""
-    """What a form says beside it."""
-    called: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What a form calls the words of its values, if not what they are; an empty one stands for no
-    value, or for false."""
-    parts: Mapping[str, FormPart] = field(default_factory=dict, hash=False)
+    parts: Mapping[str, FormInput] = field(default_factory=dict, hash=False)
     """The inputs of a value that a form shows by several, by their names; a problem of the value is
     told beside the first."""
+    beside: str = ""
+    """The input of another field with which a form shows it, and beside which its problems are."""
+    title: str = ""
+    """What a list of problems calls it, if not as its label."""
 
     def __post_init__(self) -> None:
         for key in ("name", "allowed", "meaning", "reason", "form", "example"):

@@ -11,8 +11,9 @@ from hushpoll_shared.drafts.fields import (
     PROTOCOL,
     TIME,
     WEIGHT,
-    FormPart,
+    FormInput,
     ManifestField,
+    Place,
     keyed_by,
     list_of,
     mapping_of,
@@ -53,6 +54,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         required=True,
         label="Name in addresses",
         hint="a to z, 0 to 9, - and _",
+        place=Place("survey", 5, narrow=True),
     ),
     ManifestField(
         name="version",
@@ -65,6 +67,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         required=True,
         label="Version",
         hint="Never changes once published.",
+        place=Place("survey", 5, 1),
     ),
     ManifestField(
         name="title",
@@ -76,6 +79,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         required=True,
         label="Title",
         hint="What respondents read above the questions.",
+        place=Place("survey", 0),
     ),
     ManifestField(
         name="description",
@@ -86,6 +90,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="A sample survey about work, income and health.",
         label="Description",
         hint="What the survey is about.",
+        place=Place("survey", 1),
     ),
     ManifestField(
         name="operator",
@@ -97,6 +102,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         label="Who asks",
         hint="The person or organisation that is responsible for the answers. Respondents read it "
         "first.",
+        place=Place("survey", 2),
     ),
     ManifestField(
         name="purpose",
@@ -107,6 +113,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="We plan the opening hours of the town's clinics.",
         label="What the answers are for",
         hint="Respondents agree to this purpose.",
+        place=Place("survey", 3),
     ),
     ManifestField(
         name="thanks",
@@ -117,6 +124,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="Thank you! The results will be in the town's gazette in May.",
         label="Thanks",
         hint="Respondents read it after answering.",
+        place=Place("survey", 4),
     ),
     ManifestField(
         name="logo",
@@ -138,6 +146,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "image": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "alt": "Coat of arms of Example Town",
         },
+        title="Logo",
     ),
     ManifestField(
         name="language",
@@ -148,6 +157,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="en",
         label="Language",
         hint="A tag such as en or pt-BR.",
+        place=Place("survey", 5, 2),
     ),
     ManifestField(
         name="translations",
@@ -158,6 +168,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="What was read decides what an answer means, so translations are under the digest. "
         "The code of an answer is the same in every language.",
         example={"de": {"title": "Arbeit und Gesundheit"}},
+        title="Translations",
     ),
     ManifestField(
         name="shared_device",
@@ -172,6 +183,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         label="On one device",
         hint="A device cannot tell people apart: where several may, one person could answer twice.",
         called={"": "one person answers", "several": "several people may answer"},
+        place=Place("period", 1, 1),
     ),
     ManifestField(
         name="epsilon",
@@ -192,6 +204,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         required=True,
         label="Epsilon of all answers together",
         hint="Less protects more. From 6 in all, or 3 for one question, it protects weakly.",
+        place=Place("privacy", 0),
+        title="Epsilon",
     ),
     ManifestField(
         name="split",
@@ -219,12 +233,14 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "weights": "by a weight at each question",
         },
         parts={
-            "weight": FormPart(
+            "weight": FormInput(
                 label="Weight of its epsilon",
                 hint="Where epsilon is divided by weights.",
                 kind="decimal",
+                place=Place("more", 9, 1),
             ),
         },
+        place=Place("privacy", 0, 1),
     ),
     ManifestField(
         name="protocol",
@@ -238,6 +254,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         label="Protocol",
         hint="Of each question that names none.",
         called={"": "each question names its own"},
+        place=Place("privacy", 0, 2),
     ),
     ManifestField(
         name="attributes",
@@ -248,6 +265,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         reason="The order fixes where each answer stands in a record, so it is part of the digest.",
         example=[{"name": "smoker", "role": "sensitive", "categories": ["no", "yes"]}],
         required=True,
+        title="Questions",
     ),
     ManifestField(
         name="together",
@@ -260,15 +278,17 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "used only.",
         example=[{"name": "habits", "attributes": ["gender", "smoker"], "protocol": "SS"}],
         parts={
-            "together": FormPart(
+            "together": FormInput(
                 label="Blocks, one per line",
                 hint="Answers to the questions of a block are randomised as one value, which makes "
                 "their tables more exact. A line such as habits: smokes, drinks names the block "
                 "and its questions; | SS after them names a protocol, else it is that of the "
                 "questions or the survey.",
                 lines=3,
+                place=Place("together", 0),
             ),
         },
+        title="Questions put together",
     ),
     ManifestField(
         name="draws",
@@ -281,14 +301,16 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "the survey, so the form is written where it is used only.",
         example=[{"name": "some", "blocks": ["gender", "age", "country"], "answer": 1}],
         parts={
-            "draws": FormPart(
+            "draws": FormInput(
                 label="Draws, one per line",
                 hint="Each device sends some blocks of a draw, chosen at random, each with a "
                 "larger part of epsilon. A line such as rota: smokes, drinks, debts | 1 names the "
                 "draw, its questions or blocks, and how many of them a device sends.",
                 lines=3,
+                place=Place("draws", 0),
             ),
         },
+        title="Questions drawn at random",
     ),
     ManifestField(
         name="answer",
@@ -300,6 +322,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "`draws`.",
         example=1,
         published=False,
+        title="Questions drawn at random",
     ),
     ManifestField(
         name="always",
@@ -311,6 +334,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "draw.",
         example=["gender"],
         published=False,
+        title="Questions drawn at random",
     ),
     ManifestField(
         name="pairs",
@@ -322,14 +346,16 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example=[["gender", "income"]],
         published=False,
         parts={
-            "pairs": FormPart(
+            "pairs": FormInput(
                 label="Pairs of questions, one per line",
                 hint="A line such as smokes, gender marks two questions whose relation the survey "
                 "is to tell. The launch plan says of each pair whether it will. Pairs are kept "
                 "with the draft and not published.",
                 lines=3,
+                place=Place("pairs", 0),
             ),
         },
+        title="Pairs of questions",
     ),
     ManifestField(
         name="protected",
@@ -340,14 +366,22 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         "declared before data exist.",
         example={"attribute": "gender", "unprivileged": "Female", "privileged": "Male"},
         parts={
-            "protected-attribute": FormPart(label="Name of the question that tells the groups"),
-            "protected-privileged": FormPart(
-                label="Answers of the privileged group, one per line", lines=3
+            "protected-attribute": FormInput(
+                label="Name of the question that tells the groups",
+                place=Place("protected", 0),
             ),
-            "protected-unprivileged": FormPart(
-                label="Answers of the unprivileged group, one per line", lines=3
+            "protected-privileged": FormInput(
+                label="Answers of the privileged group, one per line",
+                lines=3,
+                place=Place("protected", 1),
+            ),
+            "protected-unprivileged": FormInput(
+                label="Answers of the unprivileged group, one per line",
+                lines=3,
+                place=Place("protected", 1, 1),
             ),
         },
+        title="Groups of a fairness audit",
     ),
     ManifestField(
         name="opens",
@@ -358,6 +392,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="2026-01-31T09:00:00Z",
         label="Opens, in UTC",
         hint="Empty: as it is published.",
+        place=Place("period", 0),
+        title="Opens",
     ),
     ManifestField(
         name="closes",
@@ -370,6 +406,8 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         example="2026-02-28T18:00:00Z",
         label="Closes, in UTC",
         hint="Empty: when you close it.",
+        place=Place("period", 0, 1),
+        title="Closes",
     ),
     ManifestField(
         name="submission",
@@ -387,6 +425,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "token": "holders of a single-use token",
             "invited": "holders of an invitation, not linkable from what is stored",
         },
+        place=Place("period", 1),
     ),
     ManifestField(
         name="minimum_batch",
@@ -399,6 +438,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
         default=DEFAULT_BATCH,
         label="Fewest reports of a result",
         hint="Empty: 100.",
+        place=Place("period", 2, 1),
     ),
     ManifestField(
         name="release",
@@ -416,6 +456,7 @@ SURVEY: Final[tuple[ManifestField, ...]] = (
             "end": "at the end",
             "immediate": "immediately, for trials",
         },
+        place=Place("period", 2),
     ),
     ManifestField(
         name="population",

@@ -14,13 +14,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.drafts.controls import FormTable, moment_of
 from hushpoll_server.dashboard.drafts.editing import changed
-from hushpoll_server.dashboard.drafts.fields import controls_of
-from hushpoll_server.dashboard.drafts.form import CONTROLS, Form, form_of, manifest_of, moment_of
+from hushpoll_server.dashboard.drafts.form import SURVEY_FORM, Form, form_of, manifest_of
 from hushpoll_server.dashboard.drafts.question_fields import items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
-from hushpoll_shared.drafts.fields import TIME, ManifestField, names, text
+from hushpoll_shared.drafts.fields import TIME, ManifestField, list_of, names, text
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.reading.yaml_reader import parse_yaml
@@ -597,6 +597,7 @@ def declared(form, **more):
         ({"type": "integer"}, {}, "numeric", 7, "7"),
         ({"type": "string", "pattern": TIME}, {}, "moment", "2027-01-31T09:00:30Z",
          "2027-01-31T09:00:30Z"),
+        (list_of(text(50)), {}, "list", ["Ada", "Bob"], "Ada\nBob"),
         ({"type": "boolean"}, {"called": {"": "no", "on": "yes"}}, "switch", True, "on"),
         ({"type": "string", "enum": ["a", "b"]}, {"called": {"a": "first"}}, "choice", "b", "b"),
     ],
@@ -604,9 +605,9 @@ def declared(form, **more):
 def test_a_field_of_the_table_is_read_and_written_by_its_declaration(
     monkeypatch, form, more, kind, member, told
 ):
-    (control,) = controls_of([declared(form, **more)]).values()
+    (control,) = FormTable.of([declared(form, **more)], rest="period").controls.values()
     assert control.kind == kind
-    monkeypatch.setitem(CONTROLS, "added", control)
+    monkeypatch.setitem(SURVEY_FORM.controls, "added", control)
     shown = form_of({"name": "a", "attributes": [], "added": member})
     assert (shown.survey.texts["added"], "added" in shown.survey.kept) == (told, False)
     assert manifest_of(sent(shown))["added"] == member

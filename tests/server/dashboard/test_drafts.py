@@ -9,9 +9,10 @@ from html import unescape
 import pytest
 
 from hushpoll_server.dashboard.drafts import outlook, views
-from hushpoll_server.dashboard.drafts.fields import Control, parts_of
-from hushpoll_server.dashboard.drafts.form import CONTROLS
+from hushpoll_server.dashboard.drafts.controls import FormTable
+from hushpoll_server.dashboard.drafts.form import SURVEY_FORM
 from hushpoll_server.dashboard.drafts.outlook import outlook_of
+from hushpoll_server.dashboard.drafts.question_fields import QUESTION
 from hushpoll_server.services.surveys import turns
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.drafts.fields import ManifestField, text
@@ -129,18 +130,42 @@ def test_an_editor_writes_a_survey_question_by_question_and_publishes_it(site, v
     ]  # fmt: skip
 
 
-def test_a_field_that_the_table_gets_is_in_the_form(site, visit, monkeypatch):
+@pytest.fixture
+def added_field(monkeypatch):
+    """A field that a later release might add to each table: its entry is all that is written."""
     said = dict.fromkeys(("allowed", "meaning", "reason", "example"), "x")
-    entry = ManifestField(
-        name="contact", form=text(50), label="Whom to ask", hint="A name.", **said
-    )
-    monkeypatch.setitem(CONTROLS, "contact", Control.of(entry))
+    words = {"label": "Whom to ask", "hint": "A name.", "title": "contact of the survey"}
+    entry = ManifestField(name="contact", form=text(50), **words, **said)
+    for table, fields, rest in ((SURVEY_FORM, SURVEY, "period"), (QUESTION, ATTRIBUTE, "more")):
+        grown = FormTable.of((*fields, entry), rest)
+        monkeypatch.setitem(table.entries, "contact", entry)
+        monkeypatch.setitem(table.controls, "contact", grown.controls["contact"])
+
+
+@pytest.mark.usefixtures("added_field")
+@pytest.mark.parametrize(("at", "label"), [("s", "contact of the survey"), ("q0", "Question 1, ")])
+def test_a_field_that_the_table_gets_is_in_the_form(site, visit, at, label):
     ada = visit("ada", every="editor")
     path = begun(ada)
-    assert '<label for="s-contact">Whom to ask</label>' in ada.get(path).text
-    change(ada, path, **{"s-contact": "Bob"})
-    assert manifest(site, path)["contact"] == "Bob"
-    assert 'name="s-contact" value="Bob"' in ada.get(path).text
+    named = f"{at}-contact"
+    described = (
+        f'<label for="{named}">Whom to ask</label>\n<p class="why" id="{named}-hint">A name.'
+    )
+    assert described in ada.get(path).text
+    change(ada, path, **{named: "Bob"})
+    kept = manifest(site, path)
+    assert (kept if at == "s" else kept["attributes"][0])["contact"] == "Bob"
+    text = ada.get(path).text
+    assert f'name="{named}" value="Bob"' in text
+    # The reader of manifests does not know it yet: what it says stands beside the field.
+    assert "unknown" in text[text.index(f'id="{named}-fault"') :].partition("</div>")[0]
+    assert f'<a href="#{named}"><bdi>{label}' in text
+    part = text[: text.index(f'id="{named}"')].rpartition("<details")[2].partition("<summary>")[0]
+    assert part.endswith(" open>")
+    # A form that is refused for another field comes back with it.
+    refused = change(ada, path, **{named: "Cem", "s-name": "No name"})
+    assert refused.status_code == 422
+    assert f'name="{named}" value="Cem"' in refused.text
 
 
 def test_problems_stand_beside_their_fields_in_words(site, visit):
@@ -514,7 +539,7 @@ def test_yaml_is_pasted_uploaded_edited_and_keeps_what_a_form_does_not_know(site
     wrong = {"from": "yaml", "revision": "2", "yaml": "name: [first"}
     refused = ada.send(path, on=path, **wrong)
     assert refused.status_code == 422
-    beside = refused.text[refused.text.index('id="yaml-fault"') :].partition("</div>")[0]
+    beside = refused.text[refused.text.index('id="refused-fault"') :].partition("</span>")[0]
     assert "not YAML" in beside
     assert "name: [first</textarea>" in refused.text
     right = {"from": "yaml", "revision": "2", "yaml": "name: work\nlater: {x: 1}"}
@@ -775,8 +800,8 @@ def of_many_answers():
 def test_form_has_an_input_for_each_part_of_a_value_in_the_manifests_table(visit):
     ada = visit("ada", every="editor")
     inputs = set(FIELD.findall(ada.get(of_yaml(ada)).text))
-    assert inputs >= {f"q0-{part}" for part in (*parts_of(ATTRIBUTE), "weight")}
-    assert inputs >= {f"s-{part}" for part in parts_of(SURVEY) if part != "weight"}
+    assert inputs >= {f"q0-{name}" for name in (*QUESTION.controls, "weight")}
+    assert inputs >= {f"s-{name}" for name in SURVEY_FORM.controls if name != "weight"}
 
 
 def test_the_page_of_a_large_draft_is_small_and_has_one_table_of_translations(site, visit):

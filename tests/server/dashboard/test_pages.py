@@ -10,7 +10,7 @@ import segno
 from flask import render_template_string
 
 from hushpoll_server.charts.figures import fixed, places_of
-from hushpoll_server.dashboard import administration
+from hushpoll_server.dashboard.people import administration
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.qualifying.possible import CUT
 from sample_survey import encoded

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from hushpoll_shared.drafts.fields import TIME, ManifestField, text
 from hushpoll_shared.spelling.labels import trimmed
+
+MOST_LINES: Final = 500
+"""Entries of a list that a form shows; a longer list is written as YAML."""
 
 Read = Callable[[str], str]
 """Returns the text of a field by its name; a field that was not sent is empty."""
 
-# As a browser's own field for a moment gives it, which leaves seconds of 0 out.
-MOMENT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2})?")
 _WHOLE: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
 
 
@@ -53,106 +53,6 @@ def shown_lines(values: object, most: int) -> str | None:
     return "\n".join(map(str, texts))
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """How a form shows one field of the manifest's table, and what it gives back."""
-
-    label: str
-    hint: str
-    kind: str
-    """``choice``, ``switch``, ``moment``, ``lines``, ``decimal``, ``numeric`` or ``text``."""
-    words: tuple[tuple[str, str], ...]
-    """Of a choice or a switch: what may be chosen, and what it is called."""
-    values: tuple[str, ...]
-    """Words that a manifest has as they are; the first holds where it has none."""
-    always: bool
-    """Whether a manifest has it also where its word is the first."""
-    lines: int = 0
-    """Of a text of several lines, how many are shown; 0 for one of a single line."""
-
-    @classmethod
-    def of(cls, entry: ManifestField) -> Control:
-        """Return the control of a field that has a label."""
-        forms = [entry.form, *_list(entry.form.get("anyOf"))]
-        listed = [str(word) for form in forms for word in _list(form.get("enum"))]
-        values = (*(() if "" not in entry.called else ("",)), *listed)
-        words = {**entry.called} | {word: word for word in values if word not in entry.called}
-        types = [form.get("type") for form in forms]
-        pattern = str(entry.form.get("pattern"))
-        kinds = {
-            "switch": "boolean" in types,
-            "choice": bool(words),
-            "moment": pattern == TIME,
-            "numeric": "integer" in types,
-            "decimal": "number" in types,
-            "lines": pattern == text(0, lines=True)["pattern"],
-        }
-        kind = next((kind for kind, is_one in kinds.items() if is_one), "text")
-        lines = 2 if kind == "lines" else 0
-        choices = tuple(words.items())
-        return cls(entry.label, entry.hint, kind, choices, values, entry.required, lines)
-
-    def text(self, value: object) -> str | None:
-        """Return a member of a manifest as the control's text; None where it cannot show it."""
-        if self.kind in ("switch", "choice") and value is None:
-            return self.words[0][0]
-        if self.kind == "switch":
-            return self.words[int(value)][0] if isinstance(value, bool) else None
-        if self.kind == "choice":
-            return value if isinstance(value, str) and value in self.values else None
-        return shown(value)
-
-    def member(self, text: str) -> object:
-        """Return the member of a manifest that a text gives; None where it has none."""
-        first = self.words[0][0] if self.words and not self.always else ""
-        if text in ("", first):
-            return None
-        if self.kind == "switch":
-            return True if text == self.words[-1][0] else None
-        if self.kind == "moment":
-            moment = MOMENT.fullmatch(text)
-            return f"{moment[1]}{moment[2] or ':00'}Z" if moment else text
-        return number(text) if self.kind == "numeric" else text
-
-
-def controls_of(table: Iterable[ManifestField]) -> dict[str, Control]:
-    """Return the controls of a table of the manifest, by the names of its fields."""
-    return {entry.name: Control.of(entry) for entry in table if entry.label}
-
-
-def parts_of(table: Iterable[ManifestField]) -> dict[str, Control]:
-    """Return the controls of values that are shown by several, by the names of the parts."""
-    return {
-        name: Control(
-            part.label, part.hint, part.kind, tuple(part.called.items()), (), False, part.lines
-        )
-        for entry in table
-        for name, part in entry.parts.items()
-    }
-
-
-def first_parts(table: Iterable[ManifestField]) -> dict[str, str]:
-    """Return the first part of each value that is shown by its parts alone, by the field's name."""
-    return {
-        entry.name: next(iter(entry.parts)) for entry in table if entry.parts and not entry.label
-    }
-
-
-def take(rest: dict[str, object], fields: Fields, controls: Mapping[str, Control]) -> None:
-    """Move the members that controls can show from a document into fields."""
-    for name, control in controls.items():
-        told = control.text(rest.get(name))
-        if told is not None:
-            fields.texts.setdefault(name, told)
-            rest.pop(name, None)
-
-
-def given_members(read: Read, controls: Mapping[str, Control]) -> dict[str, object]:
-    """Return the members that the fields of a form give."""
-    members = {name: control.member(read(name)) for name, control in controls.items()}
-    return {name: member for name, member in members.items() if member is not None}
-
-
 def take_texts(rest: dict[str, object], fields: Fields, names: Iterable[str]) -> None:
     """Move members that a field can show as texts from a document into fields."""
     for name in names:
@@ -160,10 +60,6 @@ def take_texts(rest: dict[str, object], fields: Fields, names: Iterable[str]) ->
         if told is not None:
             fields.texts[name] = told
             del rest[name]
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def reader(given: Mapping[str, str], prefix: str) -> Read:

@@ -13,22 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final, TypeGuard
 
+from hushpoll_server.dashboard.drafts.controls import FormTable, given_members, take
 from hushpoll_server.dashboard.drafts.fields import (
-    MOMENT,
     Fields,
-    controls_of,
-    given_members,
     json_of,
     kept_members,
     lines,
     number_of_parts,
-    parts_of,
     reader,
     shown,
-    take,
 )
 from hushpoll_server.dashboard.drafts.question_fields import question_from, question_of
 from hushpoll_server.dashboard.drafts.translation_fields import (
@@ -116,8 +111,7 @@ LINE_LISTS: Final = (
 
 
 WEIGHTS: Final = "weights"
-CONTROLS: Final = controls_of(SURVEY)
-PARTS: Final = parts_of(SURVEY)
+SURVEY_FORM: Final = FormTable.of(SURVEY, rest="period")
 GROUPS: Final = ("privileged", "unprivileged")
 
 
@@ -152,7 +146,7 @@ def form_of(manifest: Mapping[str, object]) -> Form:
     else:
         survey.kept["attributes"] = attributes
     _take_weights(rest, survey, questions)
-    take(rest, survey, CONTROLS)
+    take(rest, survey, SURVEY_FORM.controls)
     _take_groups(rest, survey)
     for one in LINE_LISTS:
         one.take(rest, survey)
@@ -172,7 +166,7 @@ def manifest_of(
     as it is spelt.
     """
     survey = reader(given, "s-")
-    manifest = given_members(survey, CONTROLS)
+    manifest = given_members(survey, SURVEY_FORM.controls)
     questions, weights = [], {}
     count = number_of_parts(given, "questions")
     for position in range(count):
@@ -212,18 +206,6 @@ def manifest_of(
     if before is not None and form_of(manifest) == form_of(before):
         return dict(before)
     return manifest
-
-
-def moment_of(text: str) -> str | None:
-    """Return a moment as a browser's own field shows it; None where it shows another or none."""
-    moment = text.removesuffix("Z")
-    if moment == text or not MOMENT.fullmatch(moment):
-        return None
-    try:
-        datetime.fromisoformat(moment)
-    except ValueError:  # the 31st of February, which such a field leaves out
-        return None
-    return moment
 
 
 def _take_weights(rest: dict[str, object], survey: Fields, questions: list[Fields]) -> None:

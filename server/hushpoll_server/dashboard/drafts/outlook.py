@@ -11,10 +11,9 @@ from flask import request
 
 from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
-from hushpoll_server.dashboard.drafts.fields import Fields, first_parts
-from hushpoll_server.dashboard.drafts.form import CONTROLS, Form
-from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
-from hushpoll_server.dashboard.drafts.question_fields import ENDS
+from hushpoll_server.dashboard.drafts.fields import Fields
+from hushpoll_server.dashboard.drafts.form import SURVEY_FORM, Form
+from hushpoll_server.dashboard.drafts.question_fields import ENDS, QUESTION
 from hushpoll_server.dashboard.drafts.translation_fields import Cell
 from hushpoll_server.dashboard.questions import names_of
 from hushpoll_server.errors import Refused
@@ -23,75 +22,11 @@ from hushpoll_server.pages.rendering import rendered
 from hushpoll_server.services.surveys.launch import WIDTH, launch_plan
 from hushpoll_server.services.surveys.validation import Validation, validate
 from hushpoll_server.services.surveys.warnings import PublishingWarning, publishing_warnings
-from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE
 from hushpoll_shared.drafts.manifest_problems import ManifestProblem
-from hushpoll_shared.drafts.survey_fields import SURVEY
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import NPS
 from hushpoll_shared.wire.documents.plans import LaunchDocument
-
-OF_SURVEYS: Final[Mapping[str, str]] = {
-    "name": "Name in addresses",
-    "version": "Version",
-    "title": "Title",
-    "description": "Description",
-    "operator": "Who asks",
-    "purpose": "What the answers are for",
-    "thanks": "Thanks",
-    "logo": "Logo",
-    "language": "Language",
-    "epsilon": "Epsilon",
-    "split": "Divided among the questions",
-    "protocol": "Protocol",
-    "opens": "Opens",
-    "closes": "Closes",
-    "submission": "Who may answer",
-    "shared_device": "On one device",
-    "release": "Results come",
-    "minimum_batch": "Fewest reports of a result",
-    "protected": "Groups of a fairness audit",
-    "together": "Questions put together",
-    "draws": "Questions drawn at random",
-    "answer": "Questions drawn at random",
-    "always": "Questions drawn at random",
-    "pairs": "Pairs of questions",
-    "attributes": "Questions",
-    "translations": "Translations",
-}
-OF_QUESTIONS: Final[Mapping[str, str]] = {
-    "name": "name in results",
-    "question": "what is asked",
-    "help": "help text",
-    "role": "what the answer is",
-    "categories": "possible answers",
-    "range": "whole numbers",
-    "number": "limits of a number",
-    "missing": "answer of who skips it",
-    "scale": "layout of the answers",
-    "ends": "texts at the ends of the scale",
-    "shuffle": "order of the answers",
-    "section": "section",
-    "protocol": "protocol",
-    "positive": "answer that counts as 1",
-    "ask_if": "asked only after",
-    "select": "all that apply",
-    "want": "all that apply",
-    "items": "rows of a table",
-    "together": "how rows are randomised",
-}
-"""What each field is called; a field without one has its name in the manifest."""
-IN_SENTENCES: Final[Mapping[str, str]] = {
-    "ask_if": "“Asked only after answers to”",
-    "number": "the number",
-    "number.low": "first whole number",
-    "number.high": "last whole number",
-    "number.unit": "unit of the amount",
-    "number.for": "what the numbers are",
-    "select.at_least": "“At least”",
-    "select.at_most": "“At most”",
-}
-"""What a sentence calls them in place of that, and what is inside them, by the path from there."""
 
 _QUESTION: Final = re.compile(r"^attributes\[[^\]]*\](?:\.(\S+))?(?= )")
 _TRANSLATION: Final = re.compile(r"translations\[([^\]]*)\].*", re.DOTALL)
@@ -117,7 +52,7 @@ def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
     id_ = field or "problems"
     if problem.position is not None:
         asked = f"question {problem.position + 1}"
-        label = OF_QUESTIONS.get(problem.part, problem.part)
+        label = QUESTION.title(problem.part, within=True)
         question = (
             form.questions[problem.position] if problem.position < len(form.questions) else Fields()
         )
@@ -128,7 +63,7 @@ def told(problem: ManifestProblem, field: str | None, form: Form) -> Told:
         if words.startswith(f"{problem.field} "):
             words = f"this text{words.removeprefix(problem.field)}"
         return Told(id_, f"Translation into {language}", words)
-    return Told(id_, OF_SURVEYS.get(problem.part, problem.part), problem.message)
+    return Told(id_, SURVEY_FORM.title(problem.part), problem.message)
 
 
 def _of(problem: ManifestProblem, question: Fields, asked: str) -> str:
@@ -158,7 +93,7 @@ def _of(problem: ManifestProblem, question: Fields, asked: str) -> str:
 def _called(path: str, asked: str) -> str:
     """Return what a field is called, by its path from the question on."""
     part = path.partition(".")[0].partition("[")[0]
-    return IN_SENTENCES.get(path) or OF_QUESTIONS.get(part, part) or asked
+    return QUESTION.subjects().get(path) or QUESTION.title(part, within=True) or asked
 
 
 LOOK_SECONDS: Final = 3.0
@@ -171,10 +106,6 @@ EXPECTED: Final = 1_000
 
 _WORDS: Final = ("language", "translations")
 """Members whose problems leave the survey's own words and its plan as they are."""
-
-# Where problems of parts of a manifest are told, whose fields have other names.
-_BESIDE: Final = first_parts(SURVEY)
-_BESIDE_QUESTIONS: Final = first_parts(ATTRIBUTE) | {"range": "low", "want": "select"}
 
 
 @dataclass
@@ -204,6 +135,10 @@ class Outlook:
     def publishable(self) -> bool:
         """Whether the draft could be published now."""
         return self.validation is not None and not self.validation.problems
+
+    def faulty(self, at: str) -> bool:
+        """Whether something is wrong with a field whose name begins with `at`."""
+        return any(name.startswith(f"{at}-") for name in self.faults)
 
 
 def outlook_of(
@@ -324,17 +259,17 @@ class _Fault(HushpollError):
 
 def _field(problem: ManifestProblem, form: Form) -> str | None:
     """Return the name of the field beside which a problem stands; None if the form has none."""
-    beside = _BESIDE if problem.position is None else _BESIDE_QUESTIONS
-    part = beside.get(problem.part, problem.part)
+    part = problem.part
     if problem.position is not None:
         if problem.position >= len(form.questions):
             return None
         kept = form.questions[problem.position].kept
-        known = problem.part not in kept and part in _OF_QUESTIONS
-        return f"q{problem.position}-{part if known else 'name'}"
+        input_ = "" if part in kept else QUESTION.beside(part)
+        return f"q{problem.position}-{input_ or 'name'}"
     if part == "translations":
         return _cell(problem.field, form)
-    return f"s-{part}" if part in _OF_SURVEYS and problem.part not in form.survey.kept else None
+    input_ = "" if part in form.survey.kept else SURVEY_FORM.beside(part)
+    return f"s-{input_}" if input_ else None
 
 
 def _cell(path: str, form: Form) -> str | None:
@@ -376,7 +311,3 @@ def _path(cell: Cell, form: Form) -> str:
         return f"{start}.categories[{cell.answer}]"
     member = cell.name.partition("-")[2]
     return f"{start}.ends[{ENDS.index(member)}]" if member in ENDS else f"{start}.{member}"
-
-
-_OF_QUESTIONS: Final = frozenset({*QUESTION_CONTROLS, *_BESIDE_QUESTIONS.values()})
-_OF_SURVEYS: Final = frozenset({*CONTROLS, *_BESIDE.values()})

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hushpoll_server.dashboard.drafts.fields import (
+    MOST_LINES,
     Fields,
     Read,
     json_of,
@@ -26,7 +27,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     shown_lines,
     take_texts,
 )
-from hushpoll_server.dashboard.drafts.question_fields import ENDS, ITEMS, MOST_LINES, items_of
+from hushpoll_server.dashboard.drafts.question_fields import ENDS, ITEMS, items_of
 from hushpoll_shared.spelling.labels import trimmed
 
 MOST_ROWS: Final = 30

@@ -16,6 +16,7 @@ from flask import Response, request, url_for
 from markupsafe import Markup, escape
 
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, ManifestRefused
+from hushpoll_server.dashboard.drafts.controls import DraftForm, Layout
 from hushpoll_server.dashboard.drafts.editing import (
     NEW_LANGUAGE,
     changed,
@@ -24,21 +25,12 @@ from hushpoll_server.dashboard.drafts.editing import (
     new_question,
 )
 from hushpoll_server.dashboard.drafts.fields import json_text
-from hushpoll_server.dashboard.drafts.form import (
-    CONTROLS,
-    PARTS,
-    Form,
-    form_of,
-    manifest_of,
-    moment_of,
-)
+from hushpoll_server.dashboard.drafts.form import SURVEY_FORM, Form, form_of, manifest_of
 from hushpoll_server.dashboard.drafts.given_manifest import given_manifest, given_questionnaire
 from hushpoll_server.dashboard.drafts.outlook import BUSY, outlook_of
-from hushpoll_server.dashboard.drafts.question_fields import CONTROLS as QUESTION_CONTROLS
-from hushpoll_server.dashboard.drafts.question_fields import PARTS as QUESTION_PARTS
-from hushpoll_server.dashboard.drafts.question_fields import items_of
+from hushpoll_server.dashboard.drafts.question_fields import QUESTION, items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
-from hushpoll_server.dashboard.forms import comes_back
+from hushpoll_server.dashboard.forms import Fault, comes_back
 from hushpoll_server.dashboard.frame import (
     LIVE_POLICY,
     choice,
@@ -301,12 +293,10 @@ def _as_form(
         revision=now.revision if revision is None else revision,
         saved=manifest == kept.manifest,
         changed_by=now.changed_by if lost else None,
-        asks={
-            "survey": CONTROLS,
-            "question": QUESTION_CONTROLS,
-            "parts": QUESTION_PARTS | PARTS,
-        },
-        moment_of=moment_of,
+        layout=Layout(SURVEY_FORM, QUESTION),
+        f=DraftForm(outlook.faults),
+        survey_form=SURVEY_FORM,
+        question_form=QUESTION,
         json_of=json_text,
         item_names=lambda text: names_of_items(items_of(text)),
         in_apostrophes=_in_apostrophes,
@@ -327,7 +317,7 @@ def _as_yaml(kept: Draft, text: str, *, fault: HushpollError | None = None) -> R
         200 if fault is None else 412 if lost else 422,
         **_frame(kept),
         text=text,
-        fault=None if lost or fault is None else str(fault),
+        fault=None if lost or fault is None else Fault(("yaml",), str(fault)),
         revision=now.revision if fault is None or lost else _revision(),
         changed_by=now.changed_by if lost else None,
     )

@@ -257,17 +257,19 @@ def summary_of_regression(
 
 def why_withheld(
     groups: ClearGroups,
-    found: RegressionDocument | RegressionSummary,
+    found: Mapping[str, object],
     names: Collection[str],
     *,
     complete: bool,
 ) -> str | None:
-    """Return why a reader without the right to export does not see a regression; None: they do.
+    """Return why a reader without the right to export does not see a result; None: they do.
 
-    `names` are the attributes of its formula; `complete` says whether it is of all reports that
+    `names` are the attributes that it is about; `complete` says whether it is of all reports that
     will ever be.
     """
-    kept_to = found.get("smallest_group")  # those of an earlier release have none
-    if kept_to is not None and kept_to >= groups.smallest:
+    kept_to = found.get(
+        "smallest_group"
+    )  # regressions have it, but for those of an earlier release
+    if isinstance(kept_to, int) and kept_to >= groups.smallest:
         return None
     return groups.why_not_kept(names, complete=complete)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from importlib import resources
 from itertools import groupby
 from typing import Any, Final, cast
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols import format_epsilon
-from hushpoll_server import survey_reports
 from hushpoll_server.charts.figures import GLOBALS
 from hushpoll_server.charts.rows import Share
 from hushpoll_server.charts.specifications import (
@@ -37,7 +32,13 @@ from hushpoll_server.survey_reports.content.wording import SurveyWords
 from hushpoll_server.survey_reports.markup.captions import how_to_read_bands
 from hushpoll_server.survey_reports.markup.figures import Figure
 from hushpoll_server.survey_reports.markup.kept_results import shown_audit, shown_regression
-from hushpoll_server.survey_reports.markup.shown import environment, html_of_bands, html_of_result
+from hushpoll_server.survey_reports.markup.shown import (
+    environment,
+    hash_of,
+    html_of_bands,
+    html_of_result,
+    style_of,
+)
 from hushpoll_server.survey_reports.sources.basis import Basis
 from hushpoll_server.translations.speech import ENGLISH, LANGUAGE_NAMES, said, say, speaking
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
@@ -246,8 +247,7 @@ def _picture(figure: Figure, *, for_print: bool) -> Picture:
 
 def style_hash() -> str:
     """Return the hash of the page's style sheet, as a content security policy names it."""
-    digest = hashlib.sha256(_style().encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+    return hash_of(_style())
 
 
 def _question(
@@ -526,10 +526,8 @@ def _command(basis: Basis) -> str:
     return " ".join([*words, "--out", f"{published.name}.html"])
 
 
-@cache
 def _style() -> str:
-    own = resources.files(survey_reports) / "templates" / "report.css"
-    return f"\n{style_sheet()}{own.read_text(encoding='utf-8')}"
+    return style_of("report.css")
 
 
 @cache

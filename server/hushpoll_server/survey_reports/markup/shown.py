@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import resources
 from math import isfinite
-from typing import Final
+from typing import Final, NamedTuple
 
 from jinja2 import (
     ChoiceLoader,
@@ -18,7 +21,7 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from hushpoll_analysis.html import TEMPLATES
+from hushpoll_analysis.html import TEMPLATES, style_sheet
 from hushpoll_server import survey_reports
 from hushpoll_server.charts.bands import Bands, bands_of
 from hushpoll_server.charts.figures import FILTERS, cells_of_line
@@ -144,6 +147,47 @@ def environment() -> Environment:
     )
     templates.filters |= FILTERS
     return templates
+
+
+@cache
+def style_of(*sheets: str) -> str:
+    """Return the style of a page: that of all pages of ours, and its own sheets."""
+    own = resources.files(survey_reports) / "templates"
+    texts = (own.joinpath(sheet).read_text(encoding="utf-8") for sheet in sheets)
+    return f"\n{style_sheet()}{''.join(texts)}"
+
+
+def hash_of(style: str) -> str:
+    """Return the hash of a style, as a content security policy names it."""
+    digest = hashlib.sha256(style.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+class Sheet(NamedTuple):
+    """A page that stands by itself, with no script and nothing of another address."""
+
+    name: str
+    """Of its template, and of its own style beside the reports'."""
+
+    @property
+    def style(self) -> str:
+        """The text of its style."""
+        return style_of("report.css", f"{self.name}.css")
+
+    def policy(self) -> str:
+        """Return its content security policy."""
+        return (
+            f"default-src 'none'; style-src {hash_of(self.style)}; base-uri 'none'; "
+            "form-action 'none'; frame-ancestors 'none'"
+        )
+
+    def html(self, **context: object) -> str:
+        """Return the page."""
+        return _template(f"{self.name}.html").render(
+            style=Markup(self.style),  # noqa: S704  # our own files
+            policy=self.policy().partition("; base-uri")[0],
+            **context,
+        )
 
 
 @cache

@@ -6,22 +6,13 @@ exported; shares are those of the last release, with their intervals.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from importlib import resources
 from typing import Final, Literal
 
-from jinja2 import Template
-from markupsafe import Markup
-
-from hushpoll_analysis.html import style_sheet
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_protocols.estimation.marginals import UnevenSets
-from hushpoll_server import survey_reports
-from hushpoll_server.survey_reports.markup.shown import environment
+from hushpoll_server.survey_reports.markup.shown import Sheet
 from hushpoll_shared.queries.estimates import EstimatedShares
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -38,6 +29,7 @@ from hushpoll_shared.wire.documents.codebook import (
     CodebookText,
 )
 
+CODEBOOK: Final = Sheet("codebook")
 MEDIA_TYPES: Final = {
     "json": "application/json",
     "md": "text/markdown",
@@ -198,24 +190,13 @@ def codebook_file(document: CodebookDocument, form: str) -> bytes:
     return makers[form](document).encode()
 
 
-def codebook_policy() -> str:
-    """Return the content security policy of the codebook as a page."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    )
-
-
 def _html(document: CodebookDocument) -> str:
-    return _template().render(
+    return CODEBOOK.html(
         book=document,
         title=next(iter(document["titles"].values())),
         languages=list(document["titles"]),
         facts=facts_of,
         share=share_words,
-        style=Markup(_style()),  # noqa: S704  # our own files
-        policy=codebook_policy().partition("; base-uri")[0],
     )
 
 
@@ -292,15 +273,3 @@ def _cell(text: str) -> str:
     """Return a text that is no mark-up: neither of Markdown's tables nor of HTML."""
     escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
     return " ".join(escaped.replace("[", "\\[").replace("*", "\\*").split())
-
-
-@cache
-def _style() -> str:
-    own = resources.files(survey_reports) / "templates"
-    sheets = (own / name for name in ("report.css", "codebook.css"))
-    return f"\n{style_sheet()}{''.join(sheet.read_text(encoding='utf-8') for sheet in sheets)}"
-
-
-@cache
-def _template() -> Template:
-    return environment().get_template("codebook.html")

@@ -7,8 +7,6 @@ of it depends on reports.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,15 +17,10 @@ from importlib import resources
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Template
-from markupsafe import Markup
-
-from hushpoll_analysis.html import style_sheet
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.odds import posterior_bounds
-from hushpoll_server import survey_reports
 from hushpoll_server.survey_reports.files.pdf import pdf_of
-from hushpoll_server.survey_reports.markup.shown import environment
+from hushpoll_server.survey_reports.markup.shown import Sheet
 from hushpoll_server.survey_reports.sheets.published_designs import PUBLISHED_DESIGNS
 from hushpoll_server.words import Words, catalogues, words_for
 from hushpoll_shared.spelling.languages import closest, direction
@@ -47,6 +40,7 @@ MOST_ROWS: Final = 12
 """Ways of sending answers that have a row each; the others share one."""
 LONGEST_PURPOSE: Final = 400
 MOST_DAYS: Final = 36_500
+SHEET: Final = Sheet("privacy_sheet")
 MEDIA_TYPES: Final = {"html": "text/html", "pdf": "application/pdf"}
 
 
@@ -76,15 +70,6 @@ def privacy_sheet(
     """
     page = _html(published, _words(published, language), kept_days=kept_days, draft=draft)
     return pdf_of(page) if form == "pdf" else page.encode()
-
-
-def sheet_policy() -> str:
-    """Return the content security policy of the sheet as a page."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    )
 
 
 @cache
@@ -144,12 +129,10 @@ def _html(published: Published, words: Words, *, kept_days: int | None, draft: b
         words.label["label.kept"] if kept_days is None else _kept(texts, kept_days),
         say("consent.agree"),
     ]
-    return _template().render(
+    return SHEET.html(
         language=words.language,
         direction=direction(words.language),
         tongue=own,
-        style=Markup(_style()),  # noqa: S704  # our own files
-        policy=sheet_policy().partition("; base-uri")[0],
         say=say,
         survey=published,
         wording=wording,
@@ -392,15 +375,3 @@ def _belief(prior: Fraction, epsilon: Decimal, words: Words) -> tuple[str, str]:
     most = script["chance.nearly_all"] if high >= 1000 else percent(high)
     before = script["belief"].format(part=prior.numerator, whole=prior.denominator)
     return before, script["range"].format(low=least, high=most)
-
-
-@cache
-def _style() -> str:
-    own = resources.files(survey_reports) / "templates"
-    sheets = (own / name for name in ("report.css", "privacy_sheet.css"))
-    return f"\n{style_sheet()}{''.join(sheet.read_text(encoding='utf-8') for sheet in sheets)}"
-
-
-@cache
-def _template() -> Template:
-    return environment().get_template("privacy_sheet.html")

@@ -37,6 +37,7 @@ from hushpoll_server.dashboard.surveys import (
     of_survey,
     refusal_in_questions,
     seen,
+    why_not_shown,
 )
 from hushpoll_server.dashboard.version_pages import note_look, shows
 from hushpoll_server.errors import Refused
@@ -354,12 +355,8 @@ def _answer_of_job(row: VersionRow, job_id: str) -> dict[str, Any]:
     if job.version_id != row.id or job.kind != "table":
         raise Refused("not-found", f"there is no table {job_id[:32]!r} of this version")
     answer: dict[str, Any] = json.loads(b"".join(parts.jobs.result(job)))
-    groups = parts.analysis.seen(row, may_export=may_export(row))
-    if groups is not None:
-        complete = answer["n"] == parts.releases.reports(row)
-        withheld = groups.why_not_kept(answer["attributes"], complete=complete)
-        if withheld:
-            raise Refused("forbidden", withheld)
+    if withheld := why_not_shown(row, answer, answer["attributes"]):
+        raise Refused("forbidden", withheld)
     note_look(row, "joint-tables")
     return answer
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any, Final
 
 from flask import Response, request, url_for
 
 from hushpoll_server.dashboard.forms import comes_back
-from hushpoll_server.dashboard.frame import dashboard, member, page, private, see
+from hushpoll_server.dashboard.frame import View, dashboard, member, page, private, see
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
 from hushpoll_server.services.people.act_words import act_words
@@ -20,20 +21,31 @@ MOST_CHOICES: Final = 50
 """Surveys of a list to choose from; of more the name is typed, with suggestions."""
 
 
+def administrators(view: View) -> View:
+    """Let only administrators of every survey see a page."""
+
+    @private
+    @wraps(view)
+    def shown(**arguments: Any) -> Any:
+        if not member().administers:
+            raise Refused("forbidden", "this needs an administrator of every survey; ask one")
+        return view(**arguments)
+
+    return shown
+
+
 @dashboard.get("/people")
-@private
+@administrators
 def people() -> Response:
     """List users, API tokens and the newest lines of the action log."""
-    _require_administrator()
     return _people_page()
 
 
 @dashboard.post("/people")
-@private
+@administrators
 @comes_back(people)
 def add_user() -> Response:
     """Add a user with one role."""
-    _require_administrator()
     parts = services()
     survey, role = request.form.get("survey", "").strip(), request.form.get("role", "")
     name = request.form.get("name", "").strip()
@@ -47,11 +59,10 @@ def add_user() -> Response:
 
 
 @dashboard.post("/people/<name>/role")
-@private
+@administrators
 @comes_back(people)
 def give_role(name: str) -> Response:
     """Give a user a role in a survey, or take it away."""
-    _require_administrator()
     parts = services()
     survey, role = request.form.get("survey", "").strip(), request.form.get("role", "")
     if name == member().name and survey == EVERY_SURVEY:
@@ -64,10 +75,9 @@ def give_role(name: str) -> Response:
 
 
 @dashboard.post("/people/<name>/remove")
-@private
+@administrators
 def remove_user(name: str) -> Response:
     """Remove a user, and end every session of theirs."""
-    _require_administrator()
     if name == member().name:
         raise Refused("invalid-request", "nobody removes themselves; ask another administrator")
     parts = services()
@@ -77,11 +87,10 @@ def remove_user(name: str) -> Response:
 
 
 @dashboard.post("/tokens")
-@private
+@administrators
 @comes_back(people)
 def issue_token() -> Response:
     """Issue an API token, and show it once."""
-    _require_administrator()
     parts = services()
     surveys = " ".join(request.form.getlist("surveys")).split()
     issued = parts.access.issue(
@@ -94,10 +103,9 @@ def issue_token() -> Response:
 
 
 @dashboard.post("/tokens/<token_id>/revoke")
-@private
+@administrators
 def revoke_token(token_id: str) -> Response:
     """Refuse an API token from now on."""
-    _require_administrator()
     parts = services()
     if not parts.access.revoke(token_id):
         raise Refused("not-found", "no token has this id")
@@ -141,22 +149,15 @@ def _check_survey(survey: str) -> None:
     check_published(survey, {row.name for row in services().surveys.all()})
 
 
-def _require_administrator() -> None:
-    if not member().administers:
-        raise Refused("forbidden", "this needs an administrator of every survey; ask one")
-
-
 LOOK_AGAIN_SECONDS: Final = 5
 # Below this share of the disk, the page warns.
 LITTLE_ROOM: Final = 0.1
 
 
 @dashboard.get("/operations")
-@private
+@administrators
 def operations() -> Response:
     """Show how the server does, and keep the figures up to date while the page is seen."""
-    if not member().administers:
-        raise Refused("forbidden", "this needs an administrator of every survey; ask one")
     look = services().operations.look()
     free, whole = look["disk_free_bytes"], look["disk_bytes"]
     return page(

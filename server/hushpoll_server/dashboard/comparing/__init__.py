@@ -1,0 +1,1 @@
+"""Questions seen against something else: another question, a group, a wave, the population."""
