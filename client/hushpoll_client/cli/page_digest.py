@@ -9,7 +9,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import click
 
 from hushpoll_client.delivery.sessions import Sessions
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
+from hushpoll_protocols.errors import MissingExtra, TransportError, refusal_of
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.page_scripts import ENTRY, ForeignScripts, entry_of, hash_of, scripts_of
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -81,10 +81,9 @@ def _installed() -> dict[str, bytes]:
 def _sent(url: str) -> dict[str, bytes]:
     address = urldefrag(url)[0]
     if urlsplit(address).scheme not in {"http", "https"}:
-        raise InvalidParameter(
-            f"URL is {url!r}; give the address of a hosted page, such as "
-            "https://survey.example.org/s/work-and-health",
-            field="URL",
+        raise refusal_of("URL")(
+            f"is {url!r}; give the address of a hosted page, such as "
+            "https://survey.example.org/s/work-and-health"
         )
     sessions = Sessions()
     try:

@@ -32,6 +32,7 @@ from hushpoll_fleet.sending.cluster import play_on_cluster
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY, play
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
 from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
@@ -325,10 +326,9 @@ def _respondents(options: SimulationOptions, manifest: Manifest) -> SimulatedRes
 
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
     if manifest.submission == INVITED:
-        raise InvalidParameter(
-            "submission is invited, and a fleet redeems no invitations; try the survey out with "
-            "submission: token, which takes as many reports in the same form",
-            field="submission",
+        raise refusal_of("submission")(
+            "is invited, and a fleet redeems no invitations; try the survey out with submission: "
+            "token, which takes as many reports in the same form"
         )
     resolved = manifest.resolve()
     offered = analyst.show(manifest.name, manifest.version)

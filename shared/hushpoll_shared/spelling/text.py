@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.errors import show as show  # checks of every room import it from here
 
 NAME_LENGTH: Final = 64
@@ -116,10 +116,9 @@ def is_name(value: object) -> bool:
 def check_name(value: object, *, field: str) -> str:
     """Return `value` if it is a name: 1 to 64 characters out of ``a-z 0-9 _ -``."""
     if not isinstance(value, str) or not is_name(value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, "
-            "'_' and '-': rename it",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, '_' and "
+            "'-': rename it"
         )
     return value
 
@@ -130,32 +129,26 @@ def check_text(value: object, *, field: str, longest: int, lines: bool = False) 
     Refuses spaces at its ends and control characters; `lines`: line feeds are allowed inside.
     """
     if not isinstance(value, str):
-        raise InvalidParameter(
-            f"{field} is {show(value)} ({type(value).__name__}); it must be text: put it in quotes",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)} ({type(value).__name__}); it must be text: put it in quotes"
         )
     if not 1 <= len(value) <= longest:
-        raise InvalidParameter(
-            f"{field} is {show(value)}, {len(value)} characters long; "
-            f"it must have 1 to {longest} characters: "
-            f"{'shorten it' if value else 'write it, or leave it out'}",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}, {len(value)} characters long; it must have 1 to {longest} "
+            f"characters: {'shorten it' if value else 'write it, or leave it out'}"
         )
     if _FORBIDDEN.search(value.replace("\n", "") if lines else value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; control characters and directional overrides are not "
-            "allowed: remove them",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; control characters and directional overrides are not allowed: "
+            "remove them"
         )
     if value[0] == " " or value[-1] == " ":
-        raise InvalidParameter(
-            f"{field} is {show(value)}; it must not start or end with a space: remove the space",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; it must not start or end with a space: remove the space"
         )
     if not unicodedata.is_normalized("NFC", value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; text must be in Unicode normal form C: normalise it",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; text must be in Unicode normal form C: normalise it"
         )
     return value
 

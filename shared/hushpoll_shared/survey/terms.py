@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.clock import parse_timestamp
 from hushpoll_shared.spelling.text import (
     DESCRIPTION_LENGTH,
@@ -172,15 +173,13 @@ class Terms:
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
-            raise InvalidParameter(
-                f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
-                field="submission",
+            raise refusal_of("submission")(
+                f"is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}"
             )
         check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
         if self.release not in RELEASES:
-            raise InvalidParameter(
-                f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
-                field="release",
+            raise refusal_of("release")(
+                f"is {show(self.release)}; it is one of {', '.join(RELEASES)}"
             )
 
     @property
@@ -243,17 +242,13 @@ class Terms:
         if self.language is not None:
             check_language(self.language, field="language")
         if type(self.shared_device) is not bool:
-            raise InvalidParameter(
-                f"shared_device is {show(self.shared_device)}; it is true or false",
-                field="shared_device",
-            )
+            raise refusal_of("shared_device")(f"is {show(self.shared_device)}; it is true or false")
 
     def _check_period(self) -> None:
         opens, closes = self.opens_at, self.closes_at
         if opens is not None and closes is not None and not opens < closes:
-            raise InvalidParameter(
-                f"closes is {self.closes}, not after opens, {self.opens}; move one of them",
-                field="closes",
+            raise refusal_of("closes")(
+                f"is {self.closes}, not after opens, {self.opens}; move one of them"
             )
 
     def _check_attributes(self) -> None:
@@ -360,17 +355,14 @@ def _check_sections(attributes: Sequence[Attribute]) -> None:
 def check_number_of_attributes(number: int) -> None:
     """Refuse a survey with no attribute, or with more than `MOST_ATTRIBUTES`."""
     if not 1 <= number <= MOST_ATTRIBUTES:
-        raise InvalidParameter(
-            f"attributes has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: "
-            "add or remove some",
-            field="attributes",
+        raise refusal_of("attributes")(
+            f"has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: add or remove "
+            "some"
         )
 
 
 def check_integer(value: object, *, field: str, largest: int) -> int:
     """Return an integer in [1, `largest`]; refuses anything else."""
     if type(value) is not int or not 1 <= value <= largest:
-        raise InvalidParameter(
-            f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field
-        )
+        raise refusal_of(field)(f"is {show(value)}; it must be an integer in [1, {largest}]")
     return value

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
@@ -158,10 +159,8 @@ class Wording:
 def check_language(value: object, *, field: str) -> str:
     """Return `value` if it is a language tag of BCP 47: a language, a script, a region."""
     if not isinstance(value, str) or _LANGUAGE.fullmatch(value) is None:
-        raise InvalidParameter(
-            f"{field} is {show(value)}; a language is written as de, pt-BR or zh-Hans: "
-            "write its tag",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; a language is written as de, pt-BR or zh-Hans: write its tag"
         )
     return value
 
@@ -171,10 +170,9 @@ def read_translations(value: object) -> tuple[Translation, ...]:
     if value is None:
         return ()
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_TRANSLATIONS:
-        raise InvalidParameter(
-            f"translations is {show(value)}; it must be a mapping of 1 to {MOST_TRANSLATIONS} "
-            "languages, such as de, to their words",
-            field="translations",
+        raise refusal_of("translations")(
+            f"is {show(value)}; it must be a mapping of 1 to {MOST_TRANSLATIONS} languages, such "
+            "as de, to their words"
         )
     for language in value:
         check_language(language, field="translations")
@@ -211,10 +209,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
     check_keys(document, _ATTRIBUTE_KEYS, (), where=path)
     categories = document.get("categories")
     if categories is not None and not isinstance(categories, list | tuple):
-        raise InvalidParameter(
-            f"{path}.categories is {show(categories)}; give a list of strings",
-            field=f"{path}.categories",
-        )
+        raise refusal_of(f"{path}.categories")(f"is {show(categories)}; give a list of strings")
     return Question(
         name,
         _words(document.get("question")),
@@ -228,7 +223,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
 
 def _mapping(value: object, where: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidParameter(f"{where} is {show(value)}; it must be a mapping", field=where)
+        raise refusal_of(where)(f"is {show(value)}; it must be a mapping")
     return value
 
 
@@ -253,9 +248,7 @@ def check_translations(survey: Terms) -> None:
     for translation in survey.translations:
         where = f"translations[{translation.language}]"
         if translation.language == survey.language:
-            raise InvalidParameter(
-                f"{where} is the survey's own language; remove this translation", field=where
-            )
+            raise refusal_of(where)("is the survey's own language; remove this translation")
         check_text(translation.title, field=f"{where}.title", longest=TITLE_LENGTH)
         for key, longest in _LENGTHS.items():
             own, words = getattr(survey, key), getattr(translation, key)
@@ -299,11 +292,9 @@ def _check_scales(translation: Translation, matrices: Sequence[Matrix], where: s
             for key in SHARED_WORDS:
                 if getattr(first, key) != getattr(other, key):
                     path = f"{where}.attributes[{name}].{key}"
-                    raise InvalidParameter(
-                        f"{path} differs from that of {first.name}, and both are items of the "
-                        f"matrix {matrix.name}, whose answers have one wording: translate them "
-                        "alike",
-                        field=path,
+                    raise refusal_of(path)(
+                        f"differs from that of {first.name}, and both are items of the matrix "
+                        f"{matrix.name}, whose answers have one wording: translate them alike"
                     )
 
 
@@ -313,9 +304,7 @@ def _check_sections(translation: Translation, attributes: Sequence[Attribute], w
     for name in sorted(own | set(sections)):
         path = f"{where}.sections[{name}]"[:200]
         if name not in own:
-            raise InvalidParameter(
-                f"{path} translates a section that the survey does not have; remove it", field=path
-            )
+            raise refusal_of(path)("translates a section that the survey does not have; remove it")
         _check_both(name, sections.get(name), path, SECTION_LENGTH)
 
 
@@ -324,16 +313,14 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
     questions = {question.name: question for question in translation.questions}
     for name in questions:
         if name not in named:
-            raise InvalidParameter(
-                f"{where}.attributes has {show(name)}, which is no attribute of the survey; "
-                "rename or remove it",
-                field=f"{where}.attributes",
+            raise refusal_of(f"{where}.attributes")(
+                f"has {show(name)}, which is no attribute of the survey; rename or remove it"
             )
     for name, attribute in named.items():
         question = questions.get(name, Question(name))
         path = f"{where}.attributes[{name}]"
         if name in questions and not question.to_dict():
-            raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
+            raise refusal_of(path)("translates nothing; remove it")
         _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
         _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
         _check_both(attribute.help, question.help, f"{path}.help", HELP_LENGTH, lines=True)
@@ -344,14 +331,10 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
 
 def _check_ends(attribute: Attribute, question: Question, path: str) -> None:
     if attribute.ends is None and question.ends is not None:
-        raise InvalidParameter(
-            f"{path}.ends translates what the survey does not have; remove it", field=f"{path}.ends"
-        )
+        raise refusal_of(f"{path}.ends")("translates what the survey does not have; remove it")
     if attribute.ends is not None and question.ends is None:
-        raise InvalidParameter(
-            f"{path}.ends is missing: a respondent reads one language; translate "
-            f"{show(list(attribute.ends))}",
-            field=f"{path}.ends",
+        raise refusal_of(f"{path}.ends")(
+            f"is missing: a respondent reads one language; translate {show(list(attribute.ends))}"
         )
     if question.ends is not None:
         check_ends_of_scale(question.ends, where=path)
@@ -361,15 +344,11 @@ def _check_unit(attribute: Attribute, question: Question, path: str) -> None:
     number = attribute.number
     if question.unit is not None:
         if number is None or number.unit is None:
-            raise InvalidParameter(
-                f"{path}.unit translates what the survey does not have; remove it",
-                field=f"{path}.unit",
-            )
+            raise refusal_of(f"{path}.unit")("translates what the survey does not have; remove it")
         check_text(question.unit, field=f"{path}.unit", longest=UNIT_LENGTH)
     if number is not None and question.categories is not None:
-        raise InvalidParameter(
-            f"{path}.categories translates numbers, which stay as they are; remove it",
-            field=f"{path}.categories",
+        raise refusal_of(f"{path}.categories")(
+            "translates numbers, which stay as they are; remove it"
         )
 
 
@@ -377,19 +356,17 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
     if question.categories is None:
         categories = attribute.categories
     elif len(question.categories) != len(attribute.categories):
-        raise InvalidParameter(
-            f"{path}.categories has {len(question.categories)} entries and the attribute has "
-            f"{len(attribute.categories)}; translate each, in the same order",
-            field=f"{path}.categories",
+        raise refusal_of(f"{path}.categories")(
+            f"has {len(question.categories)} entries and the attribute has "
+            f"{len(attribute.categories)}; translate each, in the same order"
         )
     else:
         categories = question.categories
         for position, category in enumerate(categories):
             if category == "":
-                raise InvalidParameter(
-                    f"{path}.categories[{position}] is empty, and other answers are translated; "
-                    f"translate {show(attribute.categories[position])} too, or none of them",
-                    field=f"{path}.categories[{position}]",
+                raise refusal_of(f"{path}.categories[{position}]")(
+                    "is empty, and other answers are translated; translate "
+                    f"{show(attribute.categories[position])} too, or none of them"
                 )
             check_text(category, field=f"{path}.categories[{position}]", longest=CATEGORY_LENGTH)
     missing = () if question.missing is None else (question.missing,)
@@ -408,13 +385,10 @@ def _check_both(
     if own is None and words is None:
         return
     if own is None:
-        raise InvalidParameter(
-            f"{path} translates what the survey does not have; remove it", field=path
-        )
+        raise refusal_of(path)("translates what the survey does not have; remove it")
     if words is None:
-        raise InvalidParameter(
-            f"{path} is missing: a respondent reads one language; translate {show(own)}",
-            field=path,
+        raise refusal_of(path)(
+            f"is missing: a respondent reads one language; translate {show(own)}"
         )
     check_text(words, field=path, longest=longest, lines=lines)
 

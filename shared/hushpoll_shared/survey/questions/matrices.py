@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
 from hushpoll_shared.survey.questions.attributes import Attribute
@@ -101,18 +102,16 @@ def check_matrices(
     for matrix in matrices:
         where = f"matrices[{matrix.name}]"
         if matrix.name in taken:
-            raise InvalidParameter(
-                f"{where}.name is {show(matrix.name)}, the name of {taken[matrix.name]}; names of "
-                "matrices, attributes, select-alls and draws differ: rename the matrix",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(matrix.name)}, the name of {taken[matrix.name]}; names of matrices, "
+                "attributes, select-alls and draws differ: rename the matrix"
             )
         taken[matrix.name] = "another matrix"
         block = blocks.get(matrix.name)
         if block is not None and tuple(block) != matrix.attributes:
-            raise InvalidParameter(
-                f"{where}.name is {show(matrix.name)}, the name of a block of other questions; a "
-                "block of that name has the items of the matrix in order: rename one of them",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(matrix.name)}, the name of a block of other questions; a block of that "
+                "name has the items of the matrix in order: rename one of them"
             )
         if matrix.shuffle is not None:
             matrix.shuffle.check(f"{where}.shuffle", len(matrix.attributes), "items")
@@ -126,20 +125,18 @@ def _check_items(
     field = f"matrices[{matrix.name}].attributes"
     for name in matrix.attributes:
         if name in owners:
-            raise InvalidParameter(
-                f"{field} has {show(name)}, which is a part of {owners[name]} too; an item is in "
-                "one matrix, and is no option of a select-all: take it out of one of them",
-                field=field,
+            raise refusal_of(field)(
+                f"has {show(name)}, which is a part of {owners[name]} too; an item is in one "
+                "matrix, and is no option of a select-all: take it out of one of them"
             )
     places = {attribute.name: place for place, attribute in enumerate(attributes)}
     first = places.get(matrix.attributes[0], 0) if matrix.attributes else 0
     items = attributes[first : first + len(matrix.attributes)]
     if len(items) < 2 or tuple(item.name for item in items) != matrix.attributes:
-        raise InvalidParameter(
-            f"{field} is {show(list(matrix.attributes))}; the items of a matrix are two or more "
-            "attributes that stand next to each other, each once and in order: correct the names, "
-            "or put the questions next to each other",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(list(matrix.attributes))}; the items of a matrix are two or more attributes "
+            "that stand next to each other, each once and in order: correct the names, or put the "
+            "questions next to each other"
         )
     for item in items:
         _check_item(item, items[0], matrix)
@@ -149,17 +146,15 @@ def _check_item(item: Attribute, first: Attribute, matrix: Matrix) -> None:
     where = f"attributes[{item.name}]"
     for key in SHARED:
         if getattr(item, key) != getattr(first, key):
-            raise InvalidParameter(
-                f"{where}.{key} differs from that of {first.name}, and both are items of the "
-                f"matrix {matrix.name}; its items have the same answers and stand together: give "
-                "them the same, or ask the question outside the matrix",
-                field=f"{where}.{key}",
+            raise refusal_of(f"{where}.{key}")(
+                f"differs from that of {first.name}, and both are items of the matrix "
+                f"{matrix.name}; its items have the same answers and stand together: give them the "
+                "same, or ask the question outside the matrix"
             )
     if item.ask_if is not None and item.ask_if.router in matrix.attributes:
-        raise InvalidParameter(
-            f"{where}.ask_if names {item.ask_if.router}, an item of the same matrix; a matrix is "
-            "asked as a whole: ask the follow-up outside the matrix",
-            field=f"{where}.ask_if",
+        raise refusal_of(f"{where}.ask_if")(
+            f"names {item.ask_if.router}, an item of the same matrix; a matrix is asked as a "
+            "whole: ask the follow-up outside the matrix"
         )
     for key, has in (
         ("question", item.question is None),

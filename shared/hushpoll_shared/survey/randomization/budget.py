@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Final
 
 from hushpoll_protocols import EPSILON_MAX, EPSILON_MIN, InvalidParameter, format_epsilon
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.thresholds import EXACT
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical, parse_weight
 from hushpoll_shared.spelling.text import show
@@ -49,10 +50,9 @@ class Split:
             return cls(value)
         weights = value.get("weights") if isinstance(value, Mapping) and len(value) == 1 else None
         if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
-            raise InvalidParameter(
-                f"split is {show(value)}; it must be {', '.join(names)}, or a mapping "
-                "{weights: {attribute: number}}",
-                field="split",
+            raise refusal_of("split")(
+                f"is {show(value)}; it must be {', '.join(names)}, or a mapping {{weights: "
+                "{attribute: number}}"
             )
         pairs = []
         for name, weight in weights.items():
