@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY, play
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors, with_options
 from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
@@ -44,7 +44,7 @@ _MOST_TOKENS = 10_000
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _THERE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-_OPTIONS = (
+simulate_options = with_options(
     click.option(
         "--manifest",
         "manifest_file",
@@ -139,14 +139,6 @@ _OPTIONS = (
     ),
     json_option,
 )
-
-
-def simulate_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
 
 _NOTHING_SENT = "--to-file sends nothing; leave --dask, --tokens and --arrivals out"
 _NOT_TOGETHER = (
