@@ -1,4 +1,4 @@
-"""The types of values that JSON can hold, for documents whose members are not known beforehand.
+"""Values that JSON can hold, for documents whose members are not known beforehand.
 
 A document of a known form is a frozen dataclass, or a ``TypedDict`` where it is read as it came.
 """
@@ -6,7 +6,7 @@ A document of a known form is a frozen dataclass, or a ``TypedDict`` where it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 JsonValue: TypeAlias = Union[
     bool, int, float, str, "Sequence[JsonValue]", "Mapping[str, JsonValue]", None
@@ -18,3 +18,19 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 JsonMembers: TypeAlias = dict[str, JsonValue]
 """An object of JSON in the making; its members' own members are not changed any more."""
+
+
+def present(source: object, *names: str) -> JsonMembers:
+    """Return those of some fields of an object that are not None, as JSON."""
+    values = {name: getattr(source, name) for name in names}
+    return {name: _as_json(value) for name, value in values.items() if value is not None}
+
+
+def _as_json(value: Any) -> JsonValue:
+    if isinstance(value, tuple):
+        # a domain has thousands of categories
+        return [one if isinstance(one, str) else _as_json(one) for one in value]
+    if isinstance(value, bool | int | float | str):
+        return value
+    members: JsonValue = value.to_dict()
+    return members

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +25,18 @@ OPERATOR_LENGTH: Final = 200
 SECTION_LENGTH: Final = 200
 HELP_LENGTH: Final = 1000
 THANKS_LENGTH: Final = 2000
+TEXT_RULES: Final = {
+    "title": (TITLE_LENGTH, False),
+    "description": (DESCRIPTION_LENGTH, True),
+    "operator": (OPERATOR_LENGTH, False),
+    "purpose": (PURPOSE_LENGTH, True),
+    "thanks": (THANKS_LENGTH, True),
+    "section": (SECTION_LENGTH, False),
+    "question": (QUESTION_LENGTH, False),
+    "help": (HELP_LENGTH, True),
+    "missing": (CATEGORY_LENGTH, False),
+}
+"""Longest length of each text of a survey or a question, and whether it may have line feeds."""
 
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 
@@ -151,6 +164,14 @@ def check_text(value: object, *, field: str, longest: int, lines: bool = False) 
             f"is {show(value)}; text must be in Unicode normal form C: normalise it"
         )
     return value
+
+
+def check_texts(texts: Mapping[str, object], *names: str, where: str = "") -> None:
+    """Check those of some texts of a survey or a question that are there, by `TEXT_RULES`."""
+    for name in names:
+        if texts.get(name) is not None:
+            longest, lines = TEXT_RULES[name]
+            check_text(texts[name], field=f"{where}{name}", longest=longest, lines=lines)
 
 
 def normalized(value: object) -> object:

@@ -11,14 +11,12 @@ from typing import Any, Final
 from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.clock import parse_timestamp
+from hushpoll_shared.spelling.json_values import present
 from hushpoll_shared.spelling.text import (
-    DESCRIPTION_LENGTH,
-    OPERATOR_LENGTH,
-    PURPOSE_LENGTH,
-    THANKS_LENGTH,
     TITLE_LENGTH,
     check_name,
     check_text,
+    check_texts,
     number_of_entries,
     show,
 )
@@ -148,10 +146,7 @@ class Terms:
         check_integer(self.version, field="version", largest=LARGEST_VERSION)
         check_text(self.title, field="title", longest=TITLE_LENGTH)
         object.__setattr__(self, "epsilon", parse_epsilon(self.epsilon))
-        if self.description is not None:
-            check_text(
-                self.description, field="description", longest=DESCRIPTION_LENGTH, lines=True
-            )
+        check_texts(vars(self), "description", "operator", "purpose", "thanks")
         self._check_presentation()
         self._check_period()
         self._check_attributes()
@@ -233,12 +228,6 @@ class Terms:
         return wording(self, None if language is None else named.get(language))
 
     def _check_presentation(self) -> None:
-        if self.operator is not None:
-            check_text(self.operator, field="operator", longest=OPERATOR_LENGTH)
-        if self.purpose is not None:
-            check_text(self.purpose, field="purpose", longest=PURPOSE_LENGTH, lines=True)
-        if self.thanks is not None:
-            check_text(self.thanks, field="thanks", longest=THANKS_LENGTH, lines=True)
         if self.language is not None:
             check_language(self.language, field="language")
         if type(self.shared_device) is not bool:
@@ -279,32 +268,21 @@ class Terms:
 
     def _terms_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {
-            "name": self.name,
-            "version": self.version,
-            "title": self.title,
+            **present(self, "name", "version", "title"),
             "epsilon": format_epsilon(self.epsilon),
             "split": self.split.to_json(),
-            "submission": self.submission,
-            "minimum_batch": self.minimum_batch,
-            "attributes": [attribute.to_dict() for attribute in self.attributes],
+            **present(self, "submission", "minimum_batch", "attributes", "description"),
+            **present(self, "operator", "purpose", "language", "opens", "closes", "thanks", "logo"),
         }
-        for key in ("description", "operator", "purpose", "language", "opens", "closes", "thanks"):
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
-        if self.logo is not None:
-            document["logo"] = self.logo.to_dict()
         if self.translations:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
             }
-        for key in ("together", "selects", "draws", "matrices"):
-            if getattr(self, key):
-                document[key] = [entry.to_dict() for entry in getattr(self, key)]
+        lists = [key for key in ("together", "selects", "draws", "matrices") if getattr(self, key)]
+        document |= present(self, *lists)
         if self.shared_device:
             document["shared_device"] = True
-        if self.protected is not None:
-            document["protected"] = self.protected.to_dict()
+        document |= present(self, "protected")
         # Surveys published before this term existed mean the same, and keep their digest.
         if self.release != DAILY:
             document["release"] = self.release

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
-    DESCRIPTION_LENGTH,
     HELP_LENGTH,
-    PURPOSE_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
-    THANKS_LENGTH,
+    TEXT_RULES,
     TITLE_LENGTH,
     check_text,
     normalized,
@@ -46,11 +45,6 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3})
 _TEXTS: Final = ("description", "purpose", "thanks", "logo")
 _PARTS: Final = ("sections", "attributes", "selects", "select_help", "matrices")
 _KEYS: Final = frozenset({"title", *_TEXTS, *_PARTS})
-_LENGTHS: Final = {
-    "description": DESCRIPTION_LENGTH,
-    "purpose": PURPOSE_LENGTH,
-    "thanks": THANKS_LENGTH,
-}
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help", "ends"})
 
 
@@ -72,14 +66,9 @@ class Question:
     ends: tuple[str, str] | None = None
     """What is read at the ends of a scale."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the words as JSON, without the name and without what is absent."""
-        words = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in words.items()
-            if value is not None
-        }
+        return present(self, *(one.name for one in fields(self) if one.name != "name"))
 
 
 @dataclass(frozen=True)
@@ -108,11 +97,7 @@ class Translation:
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
-        document: dict[str, object] = {"title": self.title}
-        for key in _TEXTS:
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
+        document: dict[str, object] = {**present(self, "title", *_TEXTS)}
         parts = {
             "sections": dict(self.sections),
             "attributes": {one.name: one.to_dict() for one in self.questions},
@@ -250,9 +235,9 @@ def check_translations(survey: Terms) -> None:
         if translation.language == survey.language:
             raise refusal_of(where)("is the survey's own language; remove this translation")
         check_text(translation.title, field=f"{where}.title", longest=TITLE_LENGTH)
-        for key, longest in _LENGTHS.items():
+        for key in ("description", "purpose", "thanks"):
             own, words = getattr(survey, key), getattr(translation, key)
-            _check_both(own, words, f"{where}.{key}", longest, lines=True)
+            _check_both(own, words, f"{where}.{key}", *TEXT_RULES[key])
         alt = None if survey.logo is None else survey.logo.alt
         _check_both(alt, translation.logo, f"{where}.logo", ALT_LENGTH)
         _check_sections(translation, survey.attributes, where)
@@ -321,9 +306,9 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
         path = f"{where}.attributes[{name}]"
         if name in questions and not question.to_dict():
             raise refusal_of(path)("translates nothing; remove it")
-        _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
-        _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
-        _check_both(attribute.help, question.help, f"{path}.help", HELP_LENGTH, lines=True)
+        for key in ("question", "missing", "help"):
+            own, words = getattr(attribute, key), getattr(question, key)
+            _check_both(own, words, f"{path}.{key}", *TEXT_RULES[key])
         _check_ends(attribute, question, path)
         _check_unit(attribute, question, path)
         _check_categories(attribute, question, path)
@@ -379,7 +364,7 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
 
 
 def _check_both(
-    own: str | None, words: object, path: str, longest: int, *, lines: bool = False
+    own: str | None, words: object, path: str, longest: int, lines: bool = False
 ) -> None:
     """Refuse a text that is translated and not there, or there and not translated."""
     if own is None and words is None:
@@ -395,33 +380,16 @@ def _check_both(
 
 def wording(survey: Terms, translation: Translation | None) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
-    attributes, selects, matrices = survey.attributes, survey.selects, survey.matrices
-    if translation is None:
-        return Wording(
-            survey.language,
-            survey.title,
-            survey.description,
-            survey.purpose,
-            tuple(attribute.question or attribute.name for attribute in attributes),
-            tuple(attribute.domain for attribute in attributes),
-            tuple(attribute.section for attribute in attributes),
-            tuple(select.question or select.name for select in selects),
-            tuple(None if one.number is None else one.number.unit for one in attributes),
-            tuple(attribute.help for attribute in attributes),
-            tuple(select.help for select in selects),
-            tuple(attribute.ends for attribute in attributes),
-            survey.thanks,
-            None if survey.logo is None else survey.logo.alt,
-            tuple(matrix.question or matrix.name for matrix in matrices),
-        )
-    words = {question.name: question for question in translation.questions}
-    sections = dict(translation.sections)
+    attributes, source = survey.attributes, translation or _own_words(survey)
+    words = {question.name: question for question in source.questions}
     questions = [words.get(attribute.name, Question(attribute.name)) for attribute in attributes]
+    sections, helps = dict(source.sections), dict(source.select_help)
+    selects, matrices = dict(source.selects), dict(source.matrices)
     return Wording(
-        translation.language,
-        translation.title,
-        translation.description,
-        translation.purpose,
+        survey.language if translation is None else translation.language,
+        source.title,
+        source.description,
+        source.purpose,
         tuple(question.question or question.name for question in questions),
         tuple(
             (question.categories or attribute.categories)
@@ -429,19 +397,36 @@ def wording(survey: Terms, translation: Translation | None) -> Wording:
             + attribute.domain[len(attribute.answers) :]
             for question, attribute in zip(questions, attributes, strict=True)
         ),
-        tuple(
-            None if attribute.section is None else sections[attribute.section]
-            for attribute in attributes
-        ),
-        tuple(dict(translation.selects).get(select.name, select.name) for select in selects),
+        tuple(one.section and sections[one.section] for one in attributes),
+        tuple(selects.get(select.name, select.name) for select in survey.selects),
         tuple(
             question.unit or (None if attribute.number is None else attribute.number.unit)
             for question, attribute in zip(questions, attributes, strict=True)
         ),
         tuple(question.help for question in questions),
-        tuple(dict(translation.select_help).get(select.name) for select in selects),
+        tuple(helps.get(select.name) for select in survey.selects),
         tuple(question.ends for question in questions),
-        translation.thanks,
-        translation.logo,
-        tuple(dict(translation.matrices).get(matrix.name, matrix.name) for matrix in matrices),
+        source.thanks,
+        source.logo,
+        tuple(matrices.get(matrix.name, matrix.name) for matrix in survey.matrices),
+    )
+
+
+def _own_words(survey: Terms) -> Translation:
+    """Return the words of a survey in its own language, which it may not state."""
+    return Translation(
+        survey.language or "",
+        survey.title,
+        survey.description,
+        survey.purpose,
+        tuple((one.section, one.section) for one in survey.attributes if one.section),
+        tuple(
+            Question(one.name, one.question, missing=one.missing, help=one.help, ends=one.ends)
+            for one in survey.attributes
+        ),
+        tuple((one.name, one.question) for one in survey.selects if one.question),
+        tuple((one.name, one.help) for one in survey.selects if one.help),
+        survey.thanks,
+        None if survey.logo is None else survey.logo.alt,
+        tuple((one.name, one.question) for one in survey.matrices if one.question),
     )

@@ -18,14 +18,12 @@ from hushpoll_protocols import (
 )
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
-    HELP_LENGTH,
-    QUESTION_LENGTH,
-    SECTION_LENGTH,
     check_name,
     check_text,
+    check_texts,
     normalized,
     show,
 )
@@ -87,16 +85,12 @@ class Attribute:
                 f"is {show(self.role)}; a role is one of {', '.join(ROLES)}"
             )
         self._check_domain(where)
-        if self.question is not None:
-            check_text(self.question, field=f"{where}.question", longest=QUESTION_LENGTH)
-        if self.help is not None:
-            check_text(self.help, field=f"{where}.help", longest=HELP_LENGTH, lines=True)
+        check_texts(vars(self), "question", "help", where=f"{where}.")
         if self.protocol is not None:
             self._check_protocol(where)
         if self.positive is not None:
             self._check_positive(where)
-        if self.section is not None:
-            check_text(self.section, field=f"{where}.section", longest=SECTION_LENGTH)
+        check_texts(vars(self), "section", where=f"{where}.")
         if self.scale is not None:
             self._check_scale(where)
         if self.number is not None:
@@ -115,13 +109,12 @@ class Attribute:
                     field=f"{where}.categories",
                 )
             seen.add(category)
-        if self.missing is not None:
-            check_text(self.missing, field=f"{where}.missing", longest=CATEGORY_LENGTH)
-            if self.missing in seen:
-                raise refusal_of(f"{where}.missing")(
-                    f"is {show(self.missing)}, which is also listed in its categories; the missing "
-                    "category is one more: remove it from the categories"
-                )
+        check_texts(vars(self), "missing", where=f"{where}.")
+        if self.missing in seen:
+            raise refusal_of(f"{where}.missing")(
+                f"is {show(self.missing)}, which is also listed in its categories; the missing "
+                "category is one more: remove it from the categories"
+            )
         if self.ask_if is not None and NOT_ASKED in (*self.categories, self.missing):
             raise InvalidParameter(
                 f"{where} has the category {show(NOT_ASKED)}, which every follow-up has besides "
@@ -358,22 +351,9 @@ class Attribute:
 
     def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, without what is absent."""
-        document: JsonMembers = {"name": self.name, "role": self.role}
-        if self.number is None:
-            document["categories"] = list(self.categories)
-        else:
-            document["number"] = self.number.to_dict()
-        for key in ("missing", "question", "protocol", "positive", "section", "scale", "help"):
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
-        if self.ends is not None:
-            document["ends"] = list(self.ends)
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        if self.ask_if is not None:
-            document["ask_if"] = self.ask_if.to_dict()
-        return document
+        domain = "categories" if self.number is None else "number"
+        texts = ("missing", "question", "protocol", "positive", "section", "scale", "help")
+        return present(self, "name", "role", domain, *texts, "ends", "shuffle", "ask_if")
 
 
 @dataclass(frozen=True)

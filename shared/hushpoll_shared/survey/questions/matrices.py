@@ -14,8 +14,8 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, present
+from hushpoll_shared.spelling.text import check_texts, show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
 from hushpoll_shared.survey.questions.presentation import Shuffle, read_shuffle
@@ -54,14 +54,9 @@ class Matrix:
     shuffle: Shuffle | None = None
     """Whether a device draws the order in which it shows the items."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
-        if self.question is not None:
-            document["question"] = self.question
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        return document
+        return present(self, *KEYS)
 
 
 def read_matrices(value: object) -> tuple[Matrix, ...]:
@@ -74,8 +69,7 @@ def read_matrices(value: object) -> tuple[Matrix, ...]:
 
 def _matrix(entry: JsonObject, items: tuple[str, ...], where: str) -> Matrix:
     question = entry.get("question")
-    if "question" in entry:
-        check_text(question, field=f"{where}.question", longest=QUESTION_LENGTH)
+    check_texts(entry, "question", where=f"{where}.")
     text = None if question is None else str(question)
     return Matrix(str(entry["name"]), items, text, read_shuffle(entry.get("shuffle"), where=where))
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 
@@ -23,13 +24,9 @@ class Protected:
     unprivileged: tuple[str, ...]
     """Categories of the other, at least one and none of the first."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the groups as JSON."""
-        return {
-            "attribute": self.attribute,
-            "privileged": list(self.privileged),
-            "unprivileged": list(self.unprivileged),
-        }
+        return present(self, "attribute", *_GROUPS)
 
     def check(self, attributes: Sequence[Attribute]) -> None:
         """Refuse groups that do not fit the survey's attributes."""

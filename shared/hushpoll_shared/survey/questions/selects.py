@@ -17,13 +17,11 @@ from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
-    HELP_LENGTH,
     NAME_LENGTH,
-    QUESTION_LENGTH,
     check_name,
-    check_text,
+    check_texts,
     normalized,
     number_of_entries,
     show,
@@ -209,12 +207,7 @@ class SelectAll(Attribute):
 
     def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, as an author writes it."""
-        limits = {
-            key: getattr(self, key)
-            for key in ("at_least", "at_most")
-            if getattr(self, key) is not None
-        }
-        document = {**super().to_dict(), "select": limits}
+        document = {**super().to_dict(), "select": present(self, *LIMITS)}
         if self.want != SHARES:
             document["want"] = self.want
         return document
@@ -240,21 +233,9 @@ class Selection:
     shuffle: Shuffle | None = None
     """That a device draws the order of the options."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        document: dict[str, object] = {
-            "name": self.name,
-            "attributes": list(self.attributes),
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-        }
-        if self.question is not None:
-            document["question"] = self.question
-        if self.help is not None:
-            document["help"] = self.help
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        return document
+        return present(self, *KEYS)
 
     def numbers(self) -> tuple[int, ...] | None:
         """Return the subsets within limits as increasing numbers in mixed radix; None: all."""
@@ -320,10 +301,7 @@ def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -
                 f"is {show(number)}; it is an integer from {least} to {len(options)}"
             )
     check_limits(value["at_least"], value["at_most"], len(options), where)
-    if "question" in value:
-        check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
-    if "help" in value:
-        check_text(value["help"], field=f"{where}.help", longest=HELP_LENGTH, lines=True)
+    check_texts(value, "question", "help", where=f"{where}.")
     shuffle = read_shuffle(value.get("shuffle"), where=where)
     if shuffle is not None:
         shuffle.check(f"{where}.shuffle", len(options))

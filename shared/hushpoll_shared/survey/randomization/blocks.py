@@ -19,6 +19,7 @@ from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import (
     Attribute,
@@ -68,12 +69,9 @@ class Together:
         if self.protocol is not None:
             check_protocol(self.protocol, field=f"together[{self.name}].protocol")
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the declaration as JSON, without what is absent."""
-        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
-        if self.protocol is not None:
-            document["protocol"] = self.protocol
-        return document
+        return present(self, *KEYS)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from typing import Any, Final
 
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.decimals import PLACES, check_canonical
+from hushpoll_shared.spelling.decimals import check_canonical
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
 from hushpoll_shared.survey.randomization.blocks import Together
-from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split, split_budget
+from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split, part_of, split_budget
 
 KEYS: Final = ("name", "blocks", "answer")
 """Fields of an entry of `draws`."""
@@ -64,9 +65,9 @@ class Draw:
         """d/s: how many respondents there are for one who answers a block."""
         return Fraction(len(self.blocks), self.answer)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the draw as JSON."""
-        return {"name": self.name, "blocks": list(self.blocks), "answer": self.answer}
+        return present(self, *KEYS)
 
 
 def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
@@ -259,8 +260,7 @@ def divide(
 
 def _part(draw: Draw, epsilon: Decimal) -> Decimal:
     """Return what one chosen block of a draw is given."""
-    units = Fraction(epsilon) / draw.answer * 10**PLACES // 1
-    part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+    part = part_of(epsilon, Fraction(1, draw.answer))
     if part < EPSILON_MIN:
         raise InvalidParameter(
             f"draws[{draw.name}] is given epsilon {format_epsilon(epsilon)}, which leaves each of "
