@@ -300,12 +300,9 @@ class Pins:
         The version is what the client asked for; None, for the newest, is a pin of its own. A
         damaged manifest is refused.
         """
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT manifest FROM pins WHERE server = ? AND survey = ? AND version = ?",
-                (server, survey, version or 0),
-            ).fetchone()
-        return None if row is None else Published.from_json(row[0])
+        statement = "SELECT manifest FROM pins WHERE server = ? AND survey = ? AND version = ?"
+        manifest = self._quick.value(statement, server, survey, version or 0)
+        return None if manifest is None else Published.from_json(manifest)
 
     def keep(self, server: str, version: int | None, published: Published) -> None:
         """Store ``published`` as the pin of ``version``."""
