@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire.paths import API_PREFIX
 from hushpoll_shared.wire.reports import check_digest
@@ -116,7 +116,7 @@ class ClientConfig:
     def __post_init__(self) -> None:
         for name in ("raise_faults", "enabled"):
             if not isinstance(value := getattr(self, name), bool):
-                raise InvalidParameter(f"{name} is {value!r}; give True or False", field=name)
+                raise refusal_of(name)(f"is {value!r}; give True or False")
         for entry in fields(self):
             if entry.name not in _INTERVALS:
                 continue
@@ -125,21 +125,16 @@ class ClientConfig:
             integral = entry.type == "int"
             if isinstance(value, bool) or not isinstance(value, int if integral else (int, float)):
                 kind = "an integer" if integral else "a number"
-                raise InvalidParameter(
-                    f"{entry.name} must be {kind} in [{low:g}, {high:g}], "
-                    f"not {value!r} of type {type(value).__name__}",
-                    field=entry.name,
+                raise refusal_of(entry.name)(
+                    f"must be {kind} in [{low:g}, {high:g}], not {value!r} of type "
+                    f"{type(value).__name__}"
                 )
             if not isfinite(value) or not low <= value <= high:
-                raise InvalidParameter(
-                    f"{entry.name} is {value!r}; give a value in [{low:g}, {high:g}]",
-                    field=entry.name,
-                )
+                raise refusal_of(entry.name)(f"is {value!r}; give a value in [{low:g}, {high:g}]")
         if self.longest_delay < self.first_delay:
-            raise InvalidParameter(
-                f"longest_delay is {self.longest_delay!r}, less than first_delay "
-                f"{self.first_delay!r}; give a value in [{self.first_delay!r}, 3600]",
-                field="longest_delay",
+            raise refusal_of("longest_delay")(
+                f"is {self.longest_delay!r}, less than first_delay {self.first_delay!r}; give a "
+                f"value in [{self.first_delay!r}, 3600]"
             )
 
 
@@ -191,40 +186,35 @@ class Endpoint:
         a user name, a query or a fragment.
         """
         if not isinstance(url, str):
-            raise InvalidParameter(
-                f"url must be a string such as 'https://polls.example.org', "
-                f"not of type {type(url).__name__}",
-                field="url",
+            raise refusal_of("url")(
+                "must be a string such as 'https://polls.example.org', not of type "
+                f"{type(url).__name__}"
             )
         try:
             parts = urlsplit(url)
             host, _port = parts.hostname, parts.port
         except ValueError as error:
-            raise InvalidParameter(f"url {url!r} cannot be read: {error}", field="url") from None
+            raise refusal_of("url")(f"{url!r} cannot be read: {error}") from None
         if "@" in parts.netloc:
             # The message leaves the value out, since it holds a password.
-            raise InvalidParameter(
-                "url carries a user name or password; give the address alone and pass token=",
-                field="url",
+            raise refusal_of("url")(
+                "carries a user name or password; give the address alone and pass token="
             )
         if parts.scheme not in ("http", "https") or not host:
-            raise InvalidParameter(
-                f"url {url!r} is not an address of a server; give one such as "
-                "'https://polls.example.org'",
-                field="url",
+            raise refusal_of("url")(
+                f"{url!r} is not an address of a server; give one such as "
+                "'https://polls.example.org'"
             )
         if parts.query or parts.fragment:
-            raise InvalidParameter(
-                f"url {url!r} carries a query or a fragment; give the server's address alone, "
-                "or open a hosted link with SurveyClient.from_link",
-                field="url",
+            raise refusal_of("url")(
+                f"{url!r} carries a query or a fragment; give the server's address alone, or open "
+                "a hosted link with SurveyClient.from_link"
             )
         loopback = is_loopback(host)
         if parts.scheme == "http" and not loopback:
-            raise InvalidParameter(
-                f"url {url!r} would send reports unencrypted; use https "
-                "(http is accepted only for localhost, 127.0.0.0/8 and [::1])",
-                field="url",
+            raise refusal_of("url")(
+                f"{url!r} would send reports unencrypted; use https (http is accepted only for "
+                "localhost, 127.0.0.0/8 and [::1])"
             )
         return cls(f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), loopback, host)
 
@@ -256,16 +246,14 @@ class HostedLink:
         """
         form = "a hosted link has the form https://HOST/s/NAME#sha256=DIGEST"
         if not isinstance(link, str):
-            raise InvalidParameter(
-                f"link must be a string, not of type {type(link).__name__}; {form}", field="link"
-            )
+            raise refusal_of("link")(f"must be a string, not of type {type(link).__name__}; {form}")
         try:
             parts = urlsplit(link)
         except ValueError as error:
-            raise InvalidParameter(f"link cannot be read: {error}; {form}", field="link") from None
+            raise refusal_of("link")(f"cannot be read: {error}; {form}") from None
         prefix, marker, name = parts.path.rpartition("/s/")
         if not marker or not name:
-            raise InvalidParameter(f"link has no /s/NAME in its path; {form}", field="link")
+            raise refusal_of("link")(f"has no /s/NAME in its path; {form}")
         digest = token = invitation = None
         for item in parts.fragment.split("&"):
             key, _, value = item.partition("=")
@@ -286,10 +274,9 @@ def checked_token(token: str, *, field: str = "token") -> str:
     The error names `field`, and leaves the token out.
     """
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
-        raise InvalidParameter(
-            f"{field} must be a string of printable ASCII characters, as it was given to you",
-            field=field,
+        raise refusal_of(field)(
+            "must be a string of printable ASCII characters, as it was given to you"
         )
     if any(character.isspace() for character in token):
-        raise InvalidParameter(f"{field} must contain no spaces; give it as printed", field=field)
+        raise refusal_of(field)("must contain no spaces; give it as printed")
     return token

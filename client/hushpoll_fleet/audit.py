@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from hushpoll_client import Published, randomize
 from hushpoll_protocols import SecureBits
-from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, MissingExtra, refusal_of
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
@@ -182,13 +182,11 @@ def audit(
     0.5]; refuses other values, and a device that returns something else than records.
     """
     if not FEWEST_DRAWS <= draws <= MOST_DRAWS:
-        raise InvalidParameter(
-            f"draws is {draws}; give an integer in [{FEWEST_DRAWS}, {MOST_DRAWS}]", field="draws"
-        )
+        raise refusal_of("draws")(f"is {draws}; give an integer in [{FEWEST_DRAWS}, {MOST_DRAWS}]")
     if not 0 < alpha <= 0.5:
-        raise InvalidParameter(f"alpha is {alpha}; give a number in (0, 0.5]", field="alpha")
+        raise refusal_of("alpha")(f"is {alpha}; give a number in (0, 0.5]")
     if kind not in KINDS:
-        raise InvalidParameter(f"kind is {kind}; it is one of {', '.join(KINDS)}", field="kind")
+        raise refusal_of("kind")(f"is {kind}; it is one of {', '.join(KINDS)}")
     published = survey_of(protocol, epsilon, kind)
     realized = _realized(published)
     choices = _choices(published)

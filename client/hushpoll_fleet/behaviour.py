@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Final
 
 from hushpoll_client import Published
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.record_forms import pack
 from hushpoll_shared.reading.decimal_texts import parse_number
 from hushpoll_shared.reading.pairs import read_pair
@@ -52,10 +52,9 @@ def arrival_times(
     if pattern is Arrivals.AT_ONCE:
         return [0.0] * count
     if not 0 < seconds <= LONGEST_SECONDS:
-        raise InvalidParameter(
-            f"duration is {seconds:g} s; arrivals by {pattern} take more than 0 and at most "
-            f"{LONGEST_SECONDS:g} s",
-            field="duration",
+        raise refusal_of("duration")(
+            f"is {seconds:g} s; arrivals by {pattern} take more than 0 and at most "
+            f"{LONGEST_SECONDS:g} s"
         )
     draw = rng.random if pattern is Arrivals.POISSON else lambda: _daily(rng)
     return sorted(seconds * draw() for _ in range(count))
@@ -104,19 +103,17 @@ def parse_shares(texts: Iterable[str]) -> dict[Behaviour, float]:
         except ValueError:
             behaviour, share = Behaviour.HONEST, math.nan
         if behaviour not in MISBEHAVIOURS or not 0 < share <= 1:
-            raise InvalidParameter(
-                f"misbehave is {text!r}; give NAME=SHARE with a name out of "
-                f"{', '.join(MISBEHAVIOURS)} and a share in (0, 1]",
-                field="misbehave",
+            raise refusal_of("misbehave")(
+                f"is {text!r}; give NAME=SHARE with a name out of {', '.join(MISBEHAVIOURS)} and a "
+                "share in (0, 1]"
             )
         if behaviour in shares:
-            raise InvalidParameter(f"misbehave names {name!r} twice", field="misbehave")
+            raise refusal_of("misbehave")(f"names {name!r} twice")
         shares[behaviour] = share
     if math.fsum(shares.values()) > 1:
-        raise InvalidParameter(
-            f"misbehave gives shares of {math.fsum(shares.values()):g} together; they must leave "
-            "the honest a share of 0 or more",
-            field="misbehave",
+        raise refusal_of("misbehave")(
+            f"gives shares of {math.fsum(shares.values()):g} together; they must leave the honest "
+            "a share of 0 or more"
         )
     return shares
 
@@ -155,9 +152,8 @@ class FleetPlan:
 
     def __post_init__(self) -> None:
         if not 0 <= self.offline_seconds <= 86_400:
-            raise InvalidParameter(
-                f"offline_seconds is {self.offline_seconds:g}; give seconds in [0, 86400]",
-                field="offline_seconds",
+            raise refusal_of("offline_seconds")(
+                f"is {self.offline_seconds:g}; give seconds in [0, 86400]"
             )
 
     def assignments(self, count: int) -> list[Assignment]:
@@ -202,22 +198,19 @@ def targets_of(published: Published, texts: tuple[str, ...]) -> dict[str, int]:
         name, category = read_pair(text, field="target", form="ATTRIBUTE=CATEGORY", names=perturbed)
         attribute = perturbed.get(name)
         if attribute is None:
-            raise InvalidParameter(
-                f"target is {text!r}; give ATTRIBUTE=CATEGORY with an attribute out of "
-                f"{', '.join(perturbed)}",
-                field="target",
+            raise refusal_of("target")(
+                f"is {text!r}; give ATTRIBUTE=CATEGORY with an attribute out of "
+                f"{', '.join(perturbed)}"
             )
         if attribute.block is not None:
-            raise InvalidParameter(
-                f"target is {text!r}, and {name} is randomised together with others, in the block "
-                f"{attribute.block}; push an answer to a question that is in no block",
-                field="target",
+            raise refusal_of("target")(
+                f"is {text!r}, and {name} is randomised together with others, in the block "
+                f"{attribute.block}; push an answer to a question that is in no block"
             )
         if attribute.number is not None and category not in attribute.domain:
-            raise InvalidParameter(
-                f"target is {text!r}, and {name} is a number; push one of its anchors: "
-                f"{', '.join(attribute.domain)}",
-                field="target",
+            raise refusal_of("target")(
+                f"is {text!r}, and {name} is a number; push one of its anchors: "
+                f"{', '.join(attribute.domain)}"
             )
         number = attribute.number is not None
         targets[name] = attribute.domain.index(category) if number else attribute.code(category)

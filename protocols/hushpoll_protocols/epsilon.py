@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from hushpoll_protocols.errors import InvalidParameter, show
+from hushpoll_protocols.errors import refusal_of, show
 from hushpoll_protocols.thresholds import own_context, unit
 
 EPSILON_MIN = Decimal("0.000001")
@@ -55,21 +55,16 @@ def parse_epsilon(value: object, field: str = "epsilon") -> Decimal:
     """
     text = _spelled(value)
     if text is None or not is_decimal(text):
-        raise InvalidParameter(
-            f"{field} is {show(value)} of type {type(value).__name__}, not a number; {_INTERVAL}",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)} of type {type(value).__name__}, not a number; {_INTERVAL}"
         )
     number = Decimal(text)
     if not EPSILON_MIN <= number <= EPSILON_MAX:
-        raise InvalidParameter(
-            f"{field} is {show(value)}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}", field=field
-        )
+        raise refusal_of(field)(f"is {show(value)}, outside [1e-6, {EPSILON_MAX}]; {_INTERVAL}")
     # Compared before it is normalised, which would round away a digit past the 60th.
     if number != number.quantize(unit(EPSILON_PLACES), context=_EXACT):
-        raise InvalidParameter(
-            f"{field} is {show(value)}, which has more than {EPSILON_PLACES} decimal places; "
-            f"{_INTERVAL}",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}, which has more than {EPSILON_PLACES} decimal places; {_INTERVAL}"
         )
     return number.normalize(_EXACT)
 

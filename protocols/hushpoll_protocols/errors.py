@@ -7,7 +7,7 @@ host app.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 
@@ -55,6 +55,11 @@ class InvalidParameter(HushpollError, ValueError):
     def __init__(self, message: str, *, field: str) -> None:
         super().__init__(message)
         self.field = field
+
+
+def refusal_of(field: str) -> Callable[[str], InvalidParameter]:
+    """Return what makes the refusal of a field, whose name begins the message, of its fault."""
+    return lambda fault: InvalidParameter(f"{field} {fault}", field=field)
 
 
 class MalformedRecord(HushpollError, ValueError):

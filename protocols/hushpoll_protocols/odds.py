@@ -15,7 +15,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from hushpoll_protocols.errors import InvalidParameter, show
+from hushpoll_protocols.errors import refusal_of, show
 from hushpoll_protocols.thresholds import ceil_in_exp, floor_in_exp
 
 
@@ -35,9 +35,8 @@ def posterior_bounds(prior: Fraction, epsilon: Decimal) -> tuple[int, int]:
     change.
     """
     if not 0 < prior < 1:
-        raise InvalidParameter(
-            f"prior is {show(prior)}, outside (0, 1); give a probability that can change",
-            field="prior",
+        raise refusal_of("prior")(
+            f"is {show(prior)}, outside (0, 1); give a probability that can change"
         )
     rest = 1 - prior
     return (

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, show
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, refusal_of, show
 from hushpoll_protocols.record_forms import RecordForm
 from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
 
@@ -319,10 +319,9 @@ class FrequencyOracle(ABC):
 def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:
     """Check (k, epsilon), here and nowhere else: k in [2, 65536], epsilon by `parse_epsilon`."""
     if type(k) is not int or not K_MIN <= k <= K_MAX:
-        raise InvalidParameter(
-            f"k is {show(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an "
-            "integer of at least two (a question with one answer needs no perturbation)",
-            field="k",
+        raise refusal_of("k")(
+            f"is {show(k)}, outside [{K_MIN}, {K_MAX}]; give the number of categories, an integer "
+            "of at least two (a question with one answer needs no perturbation)"
         )
     return k, parse_epsilon(epsilon)
 

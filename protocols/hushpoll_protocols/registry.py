@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hushpoll_protocols.errors import InvalidParameter, show
+from hushpoll_protocols.errors import InvalidParameter, refusal_of, show
 from hushpoll_protocols.oracle import FrequencyOracle, check_domain
 from hushpoll_protocols.oracles.grr import GRR
 from hushpoll_protocols.oracles.local_hashing import BLH, OLH
@@ -72,9 +72,7 @@ def create(name: str, *, k: int, epsilon: object, **parameters: object) -> Frequ
     """
     registration = PROTOCOLS.get(name) if isinstance(name, str) else None
     if registration is None:
-        raise InvalidParameter(
-            f"protocol is {show(name)}; choose one of {', '.join(PROTOCOLS)}", field="protocol"
-        )
+        raise refusal_of("protocol")(f"is {show(name)}; choose one of {', '.join(PROTOCOLS)}")
     k, exact = check_domain(k, epsilon)
     kind = registration.oracle
     for parameter in parameters:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_shared.qualifying.domains import where_words
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.querying.documents import to_json
@@ -206,9 +206,7 @@ def tidy_results(
     """
     named = tuple(dict.fromkeys(addresses))
     if len(named) > MOST_ASKED:
-        raise InvalidParameter(
-            f"query is given {len(named)} times; give at most {MOST_ASKED}", field="query"
-        )
+        raise refusal_of("query")(f"is given {len(named)} times; give at most {MOST_ASKED}")
     if named:
         asked = [query_at(address, "query") for address in named]
         found = tuple((query.address(), ask(query)) for query in asked)

@@ -10,13 +10,15 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
+    Told,
     analyst,
     analyst_command,
     optional_url_option,
+    published_lines,
     required_token,
+    survey_command,
     token_option,
-    version_of,
-    version_option,
+    yes_option,
 )
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
 from hushpoll_shared.cli.manifest_commands import refusal, with_lines
@@ -24,7 +26,6 @@ from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
     agreed,
     emit,
-    emit_answer,
     json_option,
     reports_errors,
     usable,
@@ -49,7 +50,7 @@ REVISION = click.option(
 @click.command()
 @MANIFEST
 @analyst_command
-def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
+def check(client: AnalystClient, manifest: Path) -> Told:
     """Name all faults for which the server would refuse MANIFEST; publish nothing.
 
     MANIFEST is a file .json or .yaml; each fault is told with its line. The command ends with 1 if
@@ -57,33 +58,28 @@ def check(client: AnalystClient, manifest: Path, as_json: bool) -> None:
     """
     answer = client.validate(_read(manifest))
     listed = usable(lambda: with_lines(manifest, answer["problems"]))
-    emit_answer(
-        {**answer, "problems": listed}, lambda told: _checked(manifest, told), as_json=as_json
-    )
-    if answer.get("valid") is not True:
-        raise click.exceptions.Exit(1)
+    failure = None if answer.get("valid") is True else click.exceptions.Exit(1)
+    return {**answer, "problems": listed}, lambda told: _checked(manifest, told), failure
 
 
 @click.command("list")
 @analyst_command
-def list_drafts(client: AnalystClient, as_json: bool) -> None:
+def list_drafts(client: AnalystClient) -> Told:
     """List the drafts that the server keeps."""
-    emit_answer({"drafts": client.drafts()}, _listed, as_json=as_json)
+    return {"drafts": client.drafts()}, _listed
 
 
 @click.command()
 @click.argument("draft_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, draft_id: str, as_json: bool) -> None:
+def show(client: AnalystClient, draft_id: str) -> Told:
     """Show the draft ID with its manifest."""
 
     def written(answer: JsonMembers) -> str:
-        from hushpoll_shared.drafts.yaml_writer import write_yaml
-
         manifest = answer.get("manifest")
         return f"# {_line(answer)}\n{write_yaml(manifest) if isinstance(manifest, dict) else ''}"
 
-    emit_answer(client.draft(draft_id), written, as_json=as_json)
+    return client.draft(draft_id), written
 
 
 @click.command()
@@ -91,28 +87,20 @@ def show(client: AnalystClient, draft_id: str, as_json: bool) -> None:
 @click.option("--id", "draft_id", metavar="ID", help="Change this draft, in place of a new one.")
 @click.option("--revision", type=click.IntRange(min=1), help="Revision of it that you have read.")
 @analyst_command
-def save(
-    client: AnalystClient,
-    manifest: Path,
-    draft_id: str | None,
-    revision: int | None,
-    as_json: bool,
-) -> None:
+def save(client: AnalystClient, manifest: Path, draft_id: str | None, revision: int | None) -> Told:
     """Keep MANIFEST (.json, .yaml) on the server as a draft, whatever it lacks but for its name."""
     if (draft_id is None) != (revision is None):
         raise click.UsageError("Give --id and --revision together, or neither for a new draft.")
     document = _read(manifest)
     if draft_id is None or revision is None:
-        answer = client.add_draft(document)
-    else:
-        answer = client.replace_draft(draft_id, document, revision=revision)
-    emit_answer(answer, _line, as_json=as_json)
+        return client.add_draft(document), _line
+    return client.replace_draft(draft_id, document, revision=revision), _line
 
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @analyst_command
-def image(client: AnalystClient, file: Path, as_json: bool) -> None:
+def image(client: AnalystClient, file: Path) -> Told:
     """Keep FILE, a PNG, JPEG, WebP or GIF, on the server for the logo of a survey.
 
     It has at most 256 KiB and 2000 pixels each way. Everybody may load it, with all that the file
@@ -125,24 +113,20 @@ def image(client: AnalystClient, file: Path, as_json: bool) -> None:
             "it smaller, 600 pixels wide are enough",
             field="file",
         )
-    emit_answer(
+    return (
         client.add_image(file.read_bytes(), file=file.name),
         lambda told: (
             f"The server keeps the image. In a manifest:\n\nlogo:\n  image: {told.get('image')}\n"
             "  alt: what is read where the image is not seen"
         ),
-        as_json=as_json,
     )
 
 
 @click.command()
-@click.argument("name")
-@version_option
-@analyst_command
-def begin(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+@survey_command()
+def begin(client: AnalystClient, name: str, version: int) -> Told:
     """Begin the next version of the published survey NAME as a draft."""
-    answer = client.draft_of_version(name, version_of(client, name, version))
-    emit_answer(answer, _line, as_json=as_json)
+    return client.draft_of_version(name, version), _line
 
 
 @click.command()
@@ -152,38 +136,21 @@ def begin(client: AnalystClient, name: str, version: int | None, as_json: bool) 
     "--allow-weak", is_flag=True, help="Publish although respondents are hardly protected."
 )
 @analyst_command
-def publish(
-    client: AnalystClient, draft_id: str, revision: int, allow_weak: bool, as_json: bool
-) -> None:
+def publish(client: AnalystClient, draft_id: str, revision: int, allow_weak: bool) -> Told:
     """Publish the draft ID; it is then a survey, and no draft any more."""
     answer = client.publish_draft(draft_id, revision=revision, allow_weak=allow_weak)
-    emit_answer(
-        answer,
-        lambda told: "\n".join(
-            [
-                f"{told.get('survey')} version {told.get('version')} is published",
-                f"digest: {told.get('digest')}",
-                *(f"warning: {warning.get('message')}" for warning in told.get("warnings", [])),
-            ]
-        ),
-        as_json=as_json,
-    )
+    return answer, lambda told: "\n".join(published_lines(told))
 
 
 @click.command()
 @click.argument("draft_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @analyst_command
-def delete(client: AnalystClient, draft_id: str, yes: bool, as_json: bool) -> None:
+def delete(client: AnalystClient, draft_id: str, yes: bool) -> Told:
     """Delete the draft ID for good."""
-    if not yes:
-        agreed(f"Delete the draft {draft_id}? This cannot be undone.")
+    agreed(f"Delete the draft {draft_id}? This cannot be undone.", yes=yes)
     client.delete_draft(draft_id)
-    emit_answer(
-        {"id": draft_id, "state": "deleted"},
-        lambda told: f"draft {told['id']} is deleted",
-        as_json=as_json,
-    )
+    return {"id": draft_id, "state": "deleted"}, f"draft {draft_id} is deleted"
 
 
 def _read(path: Path) -> JsonMembers:

@@ -13,6 +13,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
+    Told,
     analyst_command,
     job_watch,
     timeout_option,
@@ -21,7 +22,7 @@ from hushpoll_client.cli.options import (
 )
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.out_file import out_option, replacing
-from hushpoll_shared.cli.terminal import CommandGroup, emit_answer, usable, waiting
+from hushpoll_shared.cli.terminal import CommandGroup, usable, waiting
 from hushpoll_shared.jobs.registry import JOBS
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
@@ -85,8 +86,7 @@ def start(
     settings: tuple[str, ...],
     timeout: float,
     out: Path | None,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Start a job."""
     if out is not None and not timeout:
         raise InvalidParameter(
@@ -97,19 +97,11 @@ def start(
     parameters = dict(map(_parameter, settings))
     document = client.start_job(kind, name, version_of(client, name, version), parameters)
     if timeout:
-        with waiting(f"{kind} of {name}") as say:
-            document = wait_for(
-                client.job,
-                document,
-                timeout=timeout,
-                on_look=job_watch(say),
-            )
-        if out is not None:
-            _save(client, str(document.get("id")), document, out)
+        document = _ended(client, f"{kind} of {name}", document, timeout, out)
     shown = as_document(_ShownJob, dict(document))
     if timeout and kind == "seal":
         shown["sealing"] = _sealing(client, document)
-    emit_answer(shown, lambda answer: _words(answer, out), as_json=as_json)
+    return shown, lambda answer: _words(answer, out)
 
 
 @job.command("list")
@@ -118,12 +110,8 @@ def start(
 @click.option("--state", type=click.Choice(JOB_STATES), help="Only jobs in this state.")
 @analyst_command
 def list_jobs(
-    client: AnalystClient,
-    survey: str | None,
-    kind: str | None,
-    state: str | None,
-    as_json: bool,
-) -> None:
+    client: AnalystClient, survey: str | None, kind: str | None, state: str | None
+) -> Told:
     """List the newest 200 jobs of the surveys that the token is for, and how far they are.
 
     If no survey has the name that --survey gives, the command ends with 1.
@@ -131,8 +119,7 @@ def list_jobs(
     if survey is not None:
         # of a name that no survey has, a server lists no jobs and no error
         client.show(survey)
-    document = {"jobs": client.jobs(survey=survey, kind=kind, state=state)}
-    emit_answer(document, _lines, as_json=as_json)
+    return {"jobs": client.jobs(survey=survey, kind=kind, state=state)}, _lines
 
 
 @job.command()
@@ -140,47 +127,41 @@ def list_jobs(
 @timeout_option("Seconds to wait for it.")
 @_out_option
 @analyst_command
-def wait(
-    client: AnalystClient, job_id: str, timeout: float, out: Path | None, as_json: bool
-) -> None:
+def wait(client: AnalystClient, job_id: str, timeout: float, out: Path | None) -> Told:
     """Wait until the job ID is done, and show how far it is.
 
     A job that fails, is cancelled or is not done in time ends the command with 1; one that is not
     done in time goes on.
     """
-    document = client.job(job_id)
-    with waiting(f"job {job_id}") as say:
-        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
-    if out is not None:
-        _save(client, job_id, document, out)
-    emit_answer(document, lambda answer: _words(answer, out), as_json=as_json)
+    document = _ended(client, f"job {job_id}", client.job(job_id), timeout, out)
+    return document, lambda answer: _words(answer, out)
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, job_id: str, as_json: bool) -> None:
+def show(client: AnalystClient, job_id: str) -> Told:
     """Look at the job ID."""
-    emit_answer(client.job(job_id), _words, as_json=as_json)
+    return client.job(job_id), _words
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
 @analyst_command
-def cancel(client: AnalystClient, job_id: str, as_json: bool) -> None:
+def cancel(client: AnalystClient, job_id: str) -> Told:
     """End the job ID, whether it waits or runs.
 
     The token must be the one that started the job, or have the scope admin. A job that has ended
     stays as it is.
     """
-    emit_answer(client.cancel_job(job_id), _words, as_json=as_json)
+    return client.cancel_job(job_id), _words
 
 
 @job.command()
 @click.argument("job_id", metavar="ID")
 @_out_option
 @analyst_command
-def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) -> None:
+def result(client: AnalystClient, job_id: str, out: Path | None) -> Told:
     """Fetch the result of the job ID into --out, or into a new file job-ID in this folder.
 
     Without --out no file is overwritten.
@@ -194,7 +175,18 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
             target.unlink(missing_ok=True)
         raise
     shown = as_document(_ShownJob, {**document, "file": str(target)})
-    emit_answer(shown, lambda answer: _words(answer, target), as_json=as_json)
+    return shown, lambda answer: _words(answer, target)
+
+
+def _ended(
+    client: AnalystClient, what: str, document: JobDocument, timeout: float, out: Path | None
+) -> JobDocument:
+    """Wait until a job is done, and save its result where `out` names a file."""
+    with waiting(what) as say:
+        document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
+    if out is not None:
+        _save(client, str(document.get("id")), document, out)
+    return document
 
 
 def _ending(document: JobDocument) -> str:

@@ -11,20 +11,22 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import (
+    Told,
     analyst_command,
     job_watch,
     statistic_command,
+    survey_command,
     timeout_option,
     version_of,
     version_option,
+    yes_option,
 )
 from hushpoll_shared.cli.model_options import cross_fitting_options, regression_options
 from hushpoll_shared.cli.named_values import named_values
 from hushpoll_shared.cli.out_file import out_option, replacing, save_table
 from hushpoll_shared.cli.regression_text import regression_text
-from hushpoll_shared.cli.result_text import NO_QUESTIONS
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
-from hushpoll_shared.cli.terminal import CommandGroup, agreed, emit, emit_answer, usable, waiting
+from hushpoll_shared.cli.terminal import CommandGroup, agreed, usable, waiting
 from hushpoll_shared.reading.pairs import read_pair
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.option_texts import question_texts
@@ -47,32 +49,28 @@ def list_command(
     entry in words.
     """
 
-    def command(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
-        document = {entries: listed(client, name, version_of(client, name, version))}
-        emit_answer(
-            document,
-            lambda answer: "\n".join(map(line, answer[entries])) or f"{name} has no {noun}.",
-            as_json=as_json,
-        )
+    def command(client: AnalystClient, name: str, version: int) -> Told:
+        return {
+            entries: listed(client, name, version)
+        }, lambda answer: "\n".join(map(line, answer[entries])) or f"{name} has no {noun}."
 
     command.__doc__ = about
-    return click.command("list")(click.argument("name")(version_option(analyst_command(command))))
+    return click.command("list")(survey_command()(command))
 
 
 def delete_command(noun: str, delete: Callable[[AnalystClient, str], None]) -> click.Command:
     """Return the command that deletes one result of a kind; `noun` it is called."""
 
-    def command(client: AnalystClient, result_id: str, yes: bool, as_json: bool) -> None:
-        if not yes:
-            agreed(f"Delete the {noun} {result_id}? This cannot be undone.")
+    def command(client: AnalystClient, result_id: str, yes: bool) -> Told:
+        agreed(f"Delete the {noun} {result_id}? This cannot be undone.", yes=yes)
         delete(client, result_id)
-        emit({"deleted": result_id}, f"{noun} {result_id} is deleted", as_json=as_json)
+        return {"deleted": result_id}, f"{noun} {result_id} is deleted"
 
     command.__doc__ = f"""Delete the {noun} ID and its job for good.
 
     The token must be the one that asked for it, or have the scope admin.
     """
-    asks = click.option("--yes", is_flag=True, help="Do not ask.")(analyst_command(command))
+    asks = yes_option(analyst_command(command))
     return click.command("delete")(click.argument("result_id", metavar="ID")(asks))
 
 
@@ -99,9 +97,8 @@ def regress_survey(
     stated: tuple[str, ...],
     out: Path | None,
     timeout: float,
-    as_json: bool,
     **asked: Any,
-) -> None:
+) -> Told:
     """Fit a regression to the records of the survey NAME.
 
     Attributes are named as in the manifest, perturbed or in clear; of perturbed ones the law is
@@ -115,10 +112,11 @@ def regress_survey(
         )
     if out is not None:
         usable(lambda: save_table(answer, lambda: regression_table(answer), out))
-    questions = NO_QUESTIONS if as_json else question_texts(client.show(name, number))
-    emit_answer(answer, lambda found: regression_text(found, questions), as_json=as_json)
-    if out is not None and not as_json:
-        click.echo(f"\nThe table is in {out}.")
+    saved = "" if out is None else f"\n\nThe table is in {out}."
+    return (
+        answer,
+        lambda found: regression_text(found, question_texts(client.show(name, number))) + saved,
+    )
 
 
 def _regression(entry: RegressionEntry) -> str:
@@ -215,32 +213,29 @@ def model() -> None:
 
 
 @model.command()
-@click.argument("name")
-@version_option
-@analyst_command
-def learners(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+@survey_command()
+def learners(client: AnalystClient, name: str, version: int) -> Told:
     """List the learners that may be trained on records of the survey NAME, and why not others."""
-    document = client.learners(name, version_of(client, name, version))
-    emit_answer(document, _learners, as_json=as_json)
+    return client.learners(name, version), _learners
 
 
 @model.command()
 @click.argument("model_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, model_id: str, as_json: bool) -> None:
+def show(client: AnalystClient, model_id: str) -> Told:
     """Show what the card of the model ID says of protection, accuracy and limits."""
-    emit_answer(client.model_card(model_id), _card, as_json=as_json)
+    return client.model_card(model_id), _card
 
 
 @model.command()
 @click.argument("model_id", metavar="ID")
 @out_option("ZIP for the model; replaced only once all has arrived.", required=True)
 @analyst_command
-def fetch(client: AnalystClient, model_id: str, out: Path, as_json: bool) -> None:
+def fetch(client: AnalystClient, model_id: str, out: Path) -> Told:
     """Fetch the model ID into --out, a ZIP: unzip it, and hushpoll predict reads the folder."""
     with replacing(out) as file:
         size = client.model_file(model_id, file.write)
-    emit({"file": str(out), "bytes": size}, f"model {model_id} is in {out}", as_json=as_json)
+    return {"file": str(out), "bytes": size}, f"model {model_id} is in {out}"
 
 
 def _run(run: Mapping[str, Any]) -> str:

@@ -7,16 +7,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import TIMEOUT_SECONDS, OnLook, how_far, show_hint
 from hushpoll_client.config import ClientConfig
-from hushpoll_protocols.errors import HushpollError, TransportError
-from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
+from hushpoll_protocols.errors import HushpollError, MissingExtra, TransportError
+from hushpoll_shared.cli.terminal import (
+    emit,
+    emit_answer,
+    json_option,
+    reports_errors,
+    waiting,
+    with_options,
+)
 from hushpoll_shared.survey.option_texts import question_texts
 from hushpoll_shared.tables.table_files import guarantee
 from hushpoll_shared.wire.documents.jobs import JobDocument
@@ -73,7 +81,7 @@ def token_option(command: _Command) -> _Command:
     )(command)
 
 
-def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
+def client_command(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--url``, ``--token`` and ``--json``, and open the client of an analyst.
 
     The command gets `client`, an `AnalystClient`, and `as_json`; its errors end it with one line.
@@ -89,6 +97,52 @@ def analyst_command(command: Callable[..., None]) -> Callable[..., None]:
             command(client=client, **arguments)
 
     return opened
+
+
+Text = str | Callable[[Any], str]
+Told = tuple[object, Text] | tuple[object, Text, Exception | None]
+"""What a command prints: a document, and its text, or what makes that of a server's answer; and
+what is raised then, if anything."""
+
+
+def analyst_command(command: Callable[..., Told]) -> Callable[..., None]:
+    """Make a command of a function that gets a `client` and returns what is printed."""
+
+    @client_command
+    @functools.wraps(command)
+    def printed(*, as_json: bool, **arguments: Any) -> None:
+        document, text, *failures = command(**arguments)
+        if isinstance(text, str):
+            emit(document, text, as_json=as_json)
+        else:
+            emit_answer(document, text, as_json=as_json)
+        for failure in filter(None, failures):
+            raise failure
+
+    return printed
+
+
+def survey_command(*options: Callable[..., Any]) -> Callable[..., Callable[..., None]]:
+    """Return what makes a command as `analyst_command`, of a survey's NAME and ``--version``.
+
+    The function gets `name` and the `version` that is meant, and what `options` add.
+    """
+
+    def decorate(command: Callable[..., Told]) -> Callable[..., None]:
+        @analyst_command
+        @functools.wraps(command)
+        def of_version(*, client: Any, name: str, version: int | None, **arguments: Any) -> Told:
+            number = version_of(client, name, version)
+            return command(client=client, name=name, version=number, **arguments)
+
+        added: Callable[..., None]
+        added = with_options(click.argument("name"), version_option, *options)(of_version)
+        return added
+
+    return decorate
+
+
+yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @dataclass(frozen=True)
@@ -117,7 +171,7 @@ def statistic_command(
         @click.argument("name")
         @version_option
         @statistic.options
-        @analyst_command
+        @client_command
         @functools.wraps(ask)
         def command(
             client: AnalystClient,
@@ -188,6 +242,24 @@ def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
         show_default=True,
         help=help_text,
     )
+
+
+def of_the_server(module: str, feature: str) -> Any:
+    """Return a module of the other distribution, which this one does not import by itself."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra("server", feature) from error
+
+
+def published_lines(answer: dict[str, Any], *more: str) -> list[str]:
+    """Return what is said of a survey that is now published, with `more` before the warnings."""
+    return [
+        f"{answer.get('survey')} version {answer.get('version')} is published",
+        f"digest: {answer.get('digest')}",
+        *more,
+        *(f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])),
+    ]
 
 
 def required_url(url: str | None) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import click
 
+from hushpoll_client.cli.options import of_the_server
 from hushpoll_client.delivery.sessions import Sessions
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra, TransportError
+from hushpoll_protocols.errors import TransportError, refusal_of
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
 from hushpoll_shared.page_scripts import ENTRY, ForeignScripts, entry_of, hash_of, scripts_of
 from hushpoll_shared.spelling.json_values import JsonMembers
@@ -69,22 +69,16 @@ def _summary(scripts: dict[str, bytes]) -> JsonMembers:
 
 
 def _installed() -> dict[str, bytes]:
-    try:
-        # The other distribution, which this one does not import by itself.
-        assets: Any = import_module(_ASSETS)
-    except ModuleNotFoundError as error:
-        raise MissingExtra("server", "hushpoll page-digest --local") from error
-    files = assets.assets().files
+    files = of_the_server(_ASSETS, "hushpoll page-digest --local").assets().files
     return scripts_of(lambda path: files[path].body if path in files else None)
 
 
 def _sent(url: str) -> dict[str, bytes]:
     address = urldefrag(url)[0]
     if urlsplit(address).scheme not in {"http", "https"}:
-        raise InvalidParameter(
-            f"URL is {url!r}; give the address of a hosted page, such as "
-            "https://survey.example.org/s/work-and-health",
-            field="URL",
+        raise refusal_of("URL")(
+            f"is {url!r}; give the address of a hosted page, such as "
+            "https://survey.example.org/s/work-and-health"
         )
     sessions = Sessions()
     try:

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
+    Told,
     analyst,
-    analyst_command,
     job_watch,
+    of_the_server,
     optional_url_option,
     required_token,
+    survey_command,
     timeout_option,
     token_option,
-    version_of,
     version_option,
+    yes_option,
 )
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import (
     FAILED,
     agreed,
     emit,
-    emit_answer,
     json_option,
     reports_errors,
     waiting,
+    with_options,
 )
 from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
@@ -41,9 +42,6 @@ from hushpoll_shared.reading.text_files import named
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents.results import PublicResultsDocument
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
-
-_NAME = click.argument("name")
 FORMATS: Final = {".html": "html", ".pdf": "pdf"}
 _OFFLINE: Final = "hushpoll_server.survey_reports.files.offline"
 
@@ -62,43 +60,34 @@ def check_ending(noun: str, formats: Mapping[str, str], endings: str) -> Callabl
     return check
 
 
-def choice_options(command: _Command) -> _Command:
-    """Add the options that choose what of a survey is shown."""
-    for option in reversed(
-        (
-            click.option(
-                "--attribute",
-                "attributes",
-                multiple=True,
-                help="Show this question. [default: all of them]",
-            ),
-            click.option(
-                "--cross", "crosses", multiple=True, metavar="A,B", help="Show this cross-table."
-            ),
-            click.option(
-                "--estimator",
-                type=click.Choice(
-                    [name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]
-                ),
-                help="How shares are estimated; only unbiased has an interval. [default: unbiased]",
-            ),
-            click.option(
-                "--confidence", type=float, help="Confidence of the intervals. [default: 0.95]"
-            ),
-            click.option(
-                "--fairness/--no-fairness",
-                default=True,
-                help="Whether finished audits are shown.",
-            ),
-            click.option(
-                "--trend",
-                is_flag=True,
-                help="Show questions beside earlier versions that ask them with the same answers.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+choice_options: Final = with_options(
+    click.option(
+        "--attribute",
+        "attributes",
+        multiple=True,
+        help="Show this question. [default: all of them]",
+    ),
+    click.option("--cross", "crosses", multiple=True, metavar="A,B", help="Show this cross-table."),
+    click.option(
+        "--estimator",
+        type=click.Choice(
+            [name for name, terms in ESTIMATOR_TERMS.items() if not terms.needs_records]
+        ),
+        help="How shares are estimated; only unbiased has an interval. [default: unbiased]",
+    ),
+    click.option("--confidence", type=float, help="Confidence of the intervals. [default: 0.95]"),
+    click.option(
+        "--fairness/--no-fairness",
+        default=True,
+        help="Whether finished audits are shown.",
+    ),
+    click.option(
+        "--trend",
+        is_flag=True,
+        help="Show questions beside earlier versions that ask them with the same answers.",
+    ),
+)
+"""Adds the options that choose what of a survey is shown."""
 
 
 def chosen_tables(crosses: Iterable[str]) -> list[list[str]]:
@@ -244,11 +233,7 @@ def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
 
 
 def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:
-    try:
-        # The other distribution, which this one does not import by itself.
-        offline: Any = import_module(_OFFLINE)
-    except ModuleNotFoundError as error:
-        raise MissingExtra("server", "hushpoll report --from") from error
+    offline = of_the_server(_OFFLINE, "hushpoll report --from")
     path = out or source.with_suffix(".html")
     with offline.remade(source.read_bytes()) as made:
         with replacing(path) as file:
@@ -277,30 +262,26 @@ def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:
 
 
 @click.command()
-@_NAME
-@version_option
-@choice_options
-@click.option(
-    "--so-far",
-    is_flag=True,
-    help="Publish results of a survey that still runs: of randomised questions alone.",
+@survey_command(
+    choice_options,
+    click.option(
+        "--so-far",
+        is_flag=True,
+        help="Publish results of a survey that still runs: of randomised questions alone.",
+    ),
+    yes_option,
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@analyst_command
 def publish(
     client: AnalystClient,
     name: str,
-    version: int | None,
-    attributes: tuple[str, ...],
+    version: int,
     crosses: tuple[str, ...],
     estimator: str | None,
     confidence: float | None,
-    fairness: bool,
     so_far: bool,
-    trend: bool,
     yes: bool,
-    as_json: bool,
-) -> None:
+    **shown: Any,
+) -> Told:
     """Publish results of the survey NAME: everybody may read them, without sign-in.
 
     The survey is closed, or with --so-far it still runs.
@@ -308,21 +289,13 @@ def publish(
     The page and its files are kept as they are now. Results that are published already give way.
     The command warns of tables with a group of fewer than 10 reports in clear.
     """
-    number = version_of(client, name, version)
     results = "results so far" if so_far else "results"
-    _confirm(f"Show the {results} of {name} version {number} to everybody?", yes)
+    agreed(f"Show the {results} of {name} version {version} to everybody?", yes=yes)
     given = {"estimator": estimator, "confidence": confidence}
-    answer = client.publish_results(
-        name,
-        number,
-        attributes=attributes,
-        cross_tables=chosen_tables(crosses),
-        fairness=fairness,
-        so_far=so_far,
-        trend=trend,
-        **{key: value for key, value in given.items() if value is not None},  # type: ignore[arg-type]
-    )
-    emit_answer(answer, lambda told: _published(told, client.url), as_json=as_json)
+    shown |= {key: value for key, value in given.items() if value is not None}
+    tables = chosen_tables(crosses)
+    answer = client.publish_results(name, version, cross_tables=tables, so_far=so_far, **shown)
+    return answer, lambda told: _published(told, client.url)
 
 
 def _published(told: dict[str, Any], server: str) -> str:
@@ -334,40 +307,23 @@ def _published(told: dict[str, Any], server: str) -> str:
 
 
 @click.command()
-@_NAME
-@version_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@analyst_command
-def withdraw(
-    client: AnalystClient, name: str, version: int | None, yes: bool, as_json: bool
-) -> None:
+@survey_command(yes_option)
+def withdraw(client: AnalystClient, name: str, version: int, yes: bool) -> Told:
     """Take the published results of the survey NAME back; their files are deleted.
 
     From then on their address says that they were taken back. Who has saved them keeps them.
     """
-    number = version_of(client, name, version)
-    _confirm(f"Take the published results of {name} version {number} back?", yes)
-    client.take_results_back(name, number)
-    emit_answer(
-        {"survey": name, "version": number, "state": "taken-back"},
-        lambda told: f"The results of {told['survey']} version {told['version']} are taken back.",
-        as_json=as_json,
-    )
+    agreed(f"Take the published results of {name} version {version} back?", yes=yes)
+    client.take_results_back(name, version)
+    document = {"survey": name, "version": version, "state": "taken-back"}
+    return document, f"The results of {name} version {version} are taken back."
 
 
 @click.command("list")
-@_NAME
-@version_option
-@analyst_command
-def list_publications(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+@survey_command()
+def list_publications(client: AnalystClient, name: str, version: int) -> Told:
     """List the publications of the survey NAME, also those that were taken back."""
-    number = version_of(client, name, version)
-    emit_answer({"publications": client.public_results(name, number)}, _listed, as_json=as_json)
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if not yes:
-        agreed(question)
+    return {"publications": client.public_results(name, version)}, _listed
 
 
 def _listed(answer: dict[str, Any]) -> str:

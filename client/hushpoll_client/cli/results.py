@@ -10,6 +10,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     InTwoParts,
+    Told,
     analyst_command,
     job_watch,
     statistic_command,
@@ -27,7 +28,7 @@ from hushpoll_shared.cli.statistic_texts import (
     read_again,
     shape_text,
 )
-from hushpoll_shared.cli.terminal import emit, progress, waiting
+from hushpoll_shared.cli.terminal import progress, waiting
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.wire.records_file import read_records_header
@@ -161,8 +162,7 @@ def export(
     cells: str | None,
     language: str | None,
     design: Path | None,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
 
     A CSV file has no manifest. A text in it that begins like a formula (= + - @ or a tab) has an
@@ -191,7 +191,7 @@ def export(
             document |= {"format": form, "content": content, "bytes": size}
     document["file"] = str(out)
     what = f"{document['records']} records" if form == "records" else f"{form} of the {content}"
-    emit(document, f"{what} of {name} version {number} in {out}", as_json=as_json)
+    return document, f"{what} of {name} version {number} in {out}"
 
 
 def _checked(file: BinaryIO, name: str, size: int) -> JsonMembers:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
+    Told,
     analyst,
-    analyst_command,
+    of_the_server,
     optional_url_option,
-    version_of,
+    survey_command,
     version_option,
 )
 from hushpoll_client.cli.reports import FORMATS, check_ending
-from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.drafts.manifest import Manifest, load_document
@@ -61,11 +60,7 @@ def privacy_sheet(
     Two pages: what is collected, how it is randomised, epsilon beside published designs, who can
     learn what, how long it is kept, and a text for consent. It needs no token.
     """
-    try:
-        # The other distribution, which this one does not import by itself.
-        sheet: Any = import_module(_SHEET)
-    except ModuleNotFoundError as error:
-        raise MissingExtra("server", "hushpoll privacy-sheet") from error
+    sheet = of_the_server(_SHEET, "hushpoll privacy-sheet")
     published, draft = _survey(survey, version, url)
     path = out or Path(f"{published.name}-privacy.html")
     form = FORMATS[path.suffix.lower()]
@@ -101,26 +96,21 @@ def _survey(survey: str, version: int | None, url: str | None) -> tuple[Publishe
 
 
 @click.command()
-@click.argument("name")
-@version_option
-@out_option(
-    "File to write; it ends in .html, .md or .json. [default: NAME-codebook.html]",
-    check=check_ending("codebook", _CODEBOOKS, ", ".join(_CODEBOOKS)),
+@survey_command(
+    out_option(
+        "File to write; it ends in .html, .md or .json. [default: NAME-codebook.html]",
+        check=check_ending("codebook", _CODEBOOKS, ", ".join(_CODEBOOKS)),
+    )
 )
-@analyst_command
-def codebook(
-    client: AnalystClient, name: str, version: int | None, out: Path | None, as_json: bool
-) -> None:
+def codebook(client: AnalystClient, name: str, version: int, out: Path | None) -> Told:
     """Write the codebook of the survey NAME.
 
     It has every question in every language, its codes, block, protocol, epsilon and law, how to
     de-bias what is exported, and the shares of the last release with their intervals.
     """
-    number = version_of(client, name, version)
     path = out or Path(f"{name}-codebook.html")
+    form = _CODEBOOKS[path.suffix.lower()]
     with waiting(f"codebook of {name}"), replacing(path) as file:
-        size = client.codebook_file(
-            name, number, file.write, format=_CODEBOOKS[path.suffix.lower()]
-        )
-    document = {"survey": name, "version": number, "file": str(path), "bytes": size}
-    emit(document, f"The codebook of {name} version {number} is in {path}.", as_json=as_json)
+        size = client.codebook_file(name, version, file.write, format=form)
+    document = {"survey": name, "version": version, "file": str(path), "bytes": size}
+    return document, f"The codebook of {name} version {version} is in {path}."

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
+    Told,
     analyst,
     analyst_command,
     job_watch,
     optional_url_option,
+    published_lines,
     required_token,
     required_url,
+    survey_command,
     timeout_option,
     token_option,
     url_option,
-    version_of,
     version_option,
+    yes_option,
 )
 from hushpoll_client.device.preview import build_preview
 from hushpoll_protocols.errors import HushpollError, InvalidParameter
@@ -35,7 +38,6 @@ from hushpoll_shared.cli.terminal import (
     json_option,
     progress,
     reports_errors,
-    usable,
     waiting,
 )
 from hushpoll_shared.drafts.manifest import load_manifest
@@ -43,6 +45,7 @@ from hushpoll_shared.reading.people import read_people
 from hushpoll_shared.reading.text_files import read_document
 from hushpoll_shared.samples import sample_manifest
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.spelling.text import printable
 from hushpoll_shared.survey.consequences import label_text
 from hushpoll_shared.survey.protection import Level, weak_protection
 from hushpoll_shared.survey.published import Published
@@ -108,8 +111,8 @@ def publish(
     address = required_url(url)
     with analyst(address, required_token(token)) as client:
         answer = client.publish(draft.to_dict(), allow_weak=allow_weak)
-    page = f"{address.rstrip('/')}/s/{draft.name}"
-    emit_answer(answer, lambda told: _published(told, page), as_json=as_json)
+    page = f"page for respondents: {address.rstrip('/')}/s/{draft.name}"
+    emit_answer(answer, lambda told: "\n".join(published_lines(told, page)), as_json=as_json)
 
 
 @survey.command()
@@ -138,63 +141,47 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
 
 
 @survey.command()
-@click.argument("name")
-@version_option
-@click.option(
-    "--grace",
-    type=click.IntRange(min=0),
-    metavar="SECONDS",
-    help="For how long the server still accepts reports of offline devices.",
+@survey_command(
+    click.option(
+        "--grace",
+        type=click.IntRange(min=0),
+        metavar="SECONDS",
+        help="For how long the server still accepts reports of offline devices.",
+    ),
+    yes_option,
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@analyst_command
-def close(
-    client: AnalystClient,
-    name: str,
-    version: int | None,
-    grace: int | None,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def close(client: AnalystClient, name: str, version: int, grace: int | None, yes: bool) -> Told:
     """Close the survey NAME, for good."""
-    number = version_of(client, name, version)
-    if not yes:
-        question = (
-            f"Close {name} version {number}? Nobody can answer it then. This cannot be undone."
-        )
-        agreed(question)
-    emit_answer(
-        client.close(name, number, grace_seconds=grace),
+    agreed(
+        f"Close {name} version {version}? Nobody can answer it then. This cannot be undone.",
+        yes=yes,
+    )
+    return (
+        client.close(name, version, grace_seconds=grace),
         lambda answer: (
             f"{answer.get('survey')} version {answer.get('version')} is {answer.get('state')}; "
             f"reports are taken until {answer.get('accepts_until')}"
         ),
-        as_json=as_json,
     )
 
 
 @survey.command("delete-records")
 @click.argument("name")
 @click.argument("version", type=click.IntRange(min=1))
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @analyst_command
-def delete_records(
-    client: AnalystClient, name: str, version: int, yes: bool, as_json: bool
-) -> None:
+def delete_records(client: AnalystClient, name: str, version: int, yes: bool) -> Told:
     """Delete the records of VERSION of the survey NAME, which must be over, for good.
 
     Estimates and most cross-tables are still given; nothing can be exported or trained on any more.
     """
-    if not yes:
-        question = f"Delete all records of {name} version {version}? This cannot be undone."
-        agreed(question)
-    emit_answer(
+    agreed(f"Delete all records of {name} version {version}? This cannot be undone.", yes=yes)
+    return (
         client.delete_records(name, version),
         lambda answer: (
             f"{answer.get('deleted')} records of {name} version {version} deleted at "
             f"{answer.get('deleted_at')}"
         ),
-        as_json=as_json,
     )
 
 
@@ -203,9 +190,7 @@ def delete_records(
 @click.argument("origins", nargs=-1, metavar="[ORIGIN]...")
 @click.option("--none", "clear", is_flag=True, help="Let no page answer it any more.")
 @analyst_command
-def origins(
-    client: AnalystClient, name: str, origins: tuple[str, ...], clear: bool, as_json: bool
-) -> None:
+def origins(client: AnalystClient, name: str, origins: tuple[str, ...], clear: bool) -> Told:
     """Let web pages of each ORIGIN, and of no other, answer the survey NAME.
 
     An ORIGIN is scheme and host, such as https://survey.example.org. Without any, show which hold.
@@ -214,12 +199,11 @@ def origins(
     if clear and origins:
         raise click.UsageError("Give either origins or --none.")
     allowed = client.set_origins(name, origins) if origins or clear else client.origins(name)
-    emit_answer(
+    return (
         {"name": name, "origins": allowed},
         lambda answer: (
             "\n".join(answer["origins"]) or f"No page of another origin may answer {name}."
         ),
-        as_json=as_json,
     )
 
 
@@ -239,22 +223,21 @@ def origins(
 @out_option("File to write, which you alone may read; without it they are printed.")
 @analyst_command
 def issue_tokens(
-    client: AnalystClient, name: str, count: int, links: bool, out: Path | None, as_json: bool
-) -> None:
+    client: AnalystClient, name: str, count: int, links: bool, out: Path | None
+) -> Told:
     """Issue single-use tokens for the respondents of the survey NAME, one a line.
 
     Each is worth one report, to any version of a survey with submission: token. They are shown this
     once: the server keeps only hashes. The token of the command needs the scope publish.
     """
     published = client.show(name)
-    _write_issued(
+    return _issued(
         lambda part: client.mint_tokens(name, part),
         (lambda token: client.respondent_link(published, token)) if links else str,
         (f"tokens of {name}", "links" if links else "tokens", name),
         {"survey": name},
         count,
         out,
-        as_json=as_json,
     )
 
 
@@ -294,8 +277,7 @@ def invite(
     timeout: float,
     codes: bool,
     out: Path | None,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Issue invitations to the survey NAME: a link for each respondent a line, or by mail.
 
     Each is redeemed once, for a token that the server cannot link to it, and so worth one report.
@@ -323,81 +305,67 @@ def invite(
         own = _read_texts(texts)
         if preview:
             mails = client.mail_previews(name, published.version, own, people=people)
-            _show_mails(name, published.version, mails, as_json)
-            return
+            return _mails(name, published.version, mails)
         document = client.invite_people(name, published.version, people, own)
-        _tell_mails(client, f"invitations to {name}", document, timeout, as_json)
-        return
+        return _mails_sent(client, f"invitations to {name}", document, timeout)
     if texts is not None:
         raise click.UsageError("'--texts' are of mails; give '--from'.")
     assert count is not None  # noqa: S101  # one of the two was given
-    _write_issued(
+    return _issued(
         lambda part: client.issue_invitations(name, published.version, part),
         str if codes else (lambda code: client.invitation_link(published, code)),
         (f"invitations to {name}", "codes" if codes else "links", "invitations"),
         {"survey": name, "version": published.version},
         count,
         out,
-        as_json=as_json,
     )
 
 
 @survey.command()
-@click.argument("name")
-@version_option
-@_texts_option
-@_preview_option
-@timeout_option("Seconds to wait until all mails are sent; 0 does not wait.")
-@analyst_command
+@survey_command(
+    _texts_option,
+    _preview_option,
+    timeout_option("Seconds to wait until all mails are sent; 0 does not wait."),
+)
 def remind(
     client: AnalystClient,
     name: str,
-    version: int | None,
+    version: int,
     texts: Path | None,
     preview: bool,
     timeout: float,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Remind by mail those whose invitation to the survey NAME is not redeemed.
 
     Nobody who has redeemed gets a mail. A redeemed invitation is no report yet, and who has
     answered is not known. People to whom the invitation was never sent get it now.
     """
-    version = version_of(client, name, version)
     own = _read_texts(texts)
     if preview:
-        mails = client.mail_previews(name, version, own, reminder=True)
-        _show_mails(name, version, mails, as_json)
-        return
+        return _mails(name, version, client.mail_previews(name, version, own, reminder=True))
     document = client.remind_people(name, version, own)
-    _tell_mails(client, f"reminders of {name}", document, timeout, as_json)
+    return _mails_sent(client, f"reminders of {name}", document, timeout)
 
 
 @survey.command()
-@click.argument("name")
-@version_option
-@analyst_command
-def invitations(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+@survey_command()
+def invitations(client: AnalystClient, name: str, version: int) -> Told:
     """Show how many invitations to the survey NAME there are, and how many are redeemed.
 
     A redeemed invitation is no report yet, and nothing tells which report came of which.
     """
-    counts = client.invitation_counts(name, version_of(client, name, version))
-    emit_answer({"survey": name, **counts}, _invited, as_json=as_json)
+    return {"survey": name, **client.invitation_counts(name, version)}, _invited
 
 
 @survey.command()
-@click.argument("name")
-@version_option
-@analyst_command
-def tokens(client: AnalystClient, name: str, version: int | None, as_json: bool) -> None:
+@survey_command()
+def tokens(client: AnalystClient, name: str, version: int) -> Told:
     """Show how many respondents' tokens of the survey NAME are spent, and how many are not.
 
     Each report spends one. While a survey releases its reports on a schedule, the numbers are not
     shown before it is over, because they would tell who answers when.
     """
-    counts = client.token_counts(name, version_of(client, name, version))
-    emit_answer({"survey": name, **counts}, _counted, as_json=as_json)
+    return {"survey": name, **client.token_counts(name, version)}, _counted
 
 
 def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
@@ -416,25 +384,14 @@ def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
     return document
 
 
-def _show_mails(name: str, version: int, mails: list[MailPreviewDocument], as_json: bool) -> None:
-    """Print mails that nobody gets: their lines indented, so that none passes for one of ours."""
-    if as_json:
-        emit_answer({"survey": name, "version": version, "mails": mails}, str, as_json=True)
-        return
+def _mails(name: str, version: int, mails: list[MailPreviewDocument]) -> Told:
+    """Tell mails that nobody gets: their lines indented, so that none passes for one of ours."""
+    document = {"survey": name, "version": version, "mails": mails}
     # A text of an answer is printed as one line; that of a mail keeps its own.
-    broken = usable(
-        lambda: [{**mail, "lines": mail["body"].rstrip("\n").split("\n")} for mail in mails]
-    )
-    emit_answer(broken, _previewed, as_json=False)
+    return document, lambda _: _previewed(mails)
 
 
-class _MailInLines(MailPreviewDocument):
-    """A mail with its body by lines, each of which is printed as one."""
-
-    lines: list[str]
-
-
-def _previewed(mails: list[_MailInLines]) -> str:
+def _previewed(mails: list[MailPreviewDocument]) -> str:
     parts = ["Nothing was sent. The person and the link are made up."]
     for mail in mails:
         lines = [
@@ -442,27 +399,20 @@ def _previewed(mails: list[_MailInLines]) -> str:
             f"To: {mail['recipient']}",
             f"Subject: {mail['subject']}",
             "",
-            *mail["lines"],
+            *mail["body"].rstrip("\n").split("\n"),
         ]
-        parts += ["", mail["language"], *(f"  {line}".rstrip() for line in lines)]
+        shown = (f"  {line}".rstrip() for line in map(printable, lines))
+        parts += ["", printable(mail["language"]), *shown]
     return "\n".join(parts).rstrip()
 
 
-def _tell_mails(
-    client: AnalystClient, what: str, document: JobDocument, timeout: float, as_json: bool
-) -> None:
-    """Wait for a job that sends mails, and print what became of them."""
+def _mails_sent(client: AnalystClient, what: str, document: JobDocument, timeout: float) -> Told:
+    """Wait for a job that sends mails, and tell what became of them."""
     if not timeout:
-        emit_answer(
-            document,
-            lambda job: f"{what}: hushpoll job show {job['id']} tells how far they are",
-            as_json=as_json,
-        )
-        return
+        return document, lambda job: f"{what}: hushpoll job show {job['id']} tells how far they are"
     with waiting(what) as say:
         document = wait_for(client.job, document, timeout=timeout, on_look=job_watch(say))
-    outcome = client.mails_sent(str(document.get("id")))
-    emit_answer(outcome, lambda sent: _mailed(what, sent), as_json=as_json)
+    return client.mails_sent(str(document.get("id"))), lambda sent: _mailed(what, sent)
 
 
 def _mailed(what: str, sent: MailsSent) -> str:
@@ -475,17 +425,15 @@ def _mailed(what: str, sent: MailsSent) -> str:
     return ", ".join(lines)
 
 
-def _write_issued(
+def _issued(
     make: Callable[[int], list[str]],
     line_of: Callable[[str], str],
     words: tuple[str, str, str],
     survey: JsonMembers,
     count: int,
     out: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Issue `count` secrets and write a line of each; `words` say what, the lines, and of what."""
+) -> Told:
+    """Issue `count` secrets and tell a line of each; `words` say what, the lines, and of what."""
     what, kind, whole = words
     issued: list[str] = []
     with nullcontext() if out is None else replacing(out) as file:
@@ -493,13 +441,10 @@ def _write_issued(
         lines = [line_of(secret) for secret in issued]
         if file is not None:
             file.write("".join(f"{line}\n" for line in lines).encode())
-    emit(
-        {**survey, "count": len(lines)} | ({kind: lines} if out is None else {"file": str(out)}),
-        "\n".join(lines) if out is None else f"{len(lines)} {kind} of {whole} in {out}",
-        as_json=as_json,
-    )
-    if cut_short is not None:
-        raise cut_short
+    counted = {**survey, "count": len(lines)}
+    if out is None:
+        return {**counted, kind: lines}, "\n".join(lines), cut_short
+    return counted | {"file": str(out)}, f"{len(lines)} {kind} of {whole} in {out}", cut_short
 
 
 def _issue(
@@ -536,14 +481,6 @@ def _counted(counts: JsonMembers) -> str:
             "tell who answers when."
         )
     return f"tokens of {name}: {counts['unspent']:,} unspent, {counts['spent']:,} spent"
-
-
-def _published(answer: dict[str, Any], page: str) -> str:
-    lines = [f"{answer.get('survey')} version {answer.get('version')} is published"]
-    lines.append(f"digest: {answer.get('digest')}")
-    lines.append(f"page for respondents: {page}")
-    lines += [f"warning: {warning.get('message')}" for warning in answer.get("warnings", [])]
-    return "\n".join(lines)
 
 
 def _told(published: Published) -> str:

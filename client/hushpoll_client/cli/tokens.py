@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import analyst_command
-from hushpoll_shared.cli.terminal import CommandGroup, emit, emit_answer
+from hushpoll_client.cli.options import Told, analyst_command
+from hushpoll_shared.cli.terminal import CommandGroup
 from hushpoll_shared.wire.documents.administration import (
     RotateDocument,
     TokenDocument,
@@ -56,22 +56,17 @@ def issue(
     label: str,
     surveys: tuple[str, ...],
     expires_in: int | None,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Issue a token and print it: it is shown this once."""
     answer = client.issue_token(scopes, label=label, expires_in=expires_in, surveys=surveys or None)
-    emit_answer(answer, _issued, as_json=as_json)
+    return answer, _issued
 
 
 @token.command("list")
 @analyst_command
-def list_tokens(client: AnalystClient, as_json: bool) -> None:
+def list_tokens(client: AnalystClient) -> Told:
     """List all tokens, without their secrets, which the server does not have."""
-    emit_answer(
-        {"tokens": client.tokens()},
-        lambda answer: "\n".join(map(_listed, answer["tokens"])),
-        as_json=as_json,
-    )
+    return {"tokens": client.tokens()}, lambda answer: "\n".join(map(_listed, answer["tokens"]))
 
 
 @token.command()
@@ -85,27 +80,23 @@ def list_tokens(client: AnalystClient, as_json: bool) -> None:
 @_expires_option
 @analyst_command
 def rotate(
-    client: AnalystClient,
-    token_id: str,
-    overlap: int | None,
-    expires_in: int | None,
-    as_json: bool,
-) -> None:
+    client: AnalystClient, token_id: str, overlap: int | None, expires_in: int | None
+) -> Told:
     """Replace the token ID by a new one with the same scopes and label.
 
     ID is the token's public id, its middle part: hp_ID_secret.
     """
     answer = client.rotate_token(token_id, overlap_seconds=overlap, expires_in=expires_in)
-    emit_answer(answer, _rotated, as_json=as_json)
+    return answer, _rotated
 
 
 @token.command()
 @click.argument("token_id", metavar="ID")
 @analyst_command
-def revoke(client: AnalystClient, token_id: str, as_json: bool) -> None:
+def revoke(client: AnalystClient, token_id: str) -> Told:
     """Refuse the token ID from now on."""
     client.revoke_token(token_id)
-    emit({"id": token_id, "state": "revoked"}, f"{token_id} is revoked", as_json=as_json)
+    return {"id": token_id, "state": "revoked"}, f"{token_id} is revoked"
 
 
 def _issued(answer: TokenDocument) -> str:

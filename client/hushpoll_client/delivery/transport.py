@@ -122,14 +122,9 @@ class Transport:
         An answer that is not the server's own, whatever its status, is a retryable TransportError;
         the server's own problem raises what it stands for. `hint` gets its ``Retry-After``.
         """
-        path = reports_path(survey)
-        with _ours_or_later():
-            body = report.encode()
-            answer = self._once("POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE)
-            said = acknowledgement(answer.status, answer.media_type, answer.body)
-            if said is None:
-                raise not_ours(answer.status, answer.media_type)
-            return said
+        return self._own(
+            acknowledgement, "POST", reports_path(survey), hint, **_json_body(report.encode())
+        )
 
     def post_withdrawal(
         self, survey: str, digest: str, secret: bytes, hint: RetryHint
@@ -138,16 +133,8 @@ class Transport:
 
         SHA-256 of the 32 bytes `secret` begins with the report's id. Raises as `post_report`.
         """
-        path = withdrawals_path(survey)
-        body = json.dumps(encode_withdrawal_json(digest, secret)).encode()
-        with _ours_or_later():
-            answer = self._once(
-                "POST", path, hint, body=body, media_type=JSON_MEDIA_TYPE, token=False
-            )
-            said = withdrawn(answer.status, answer.media_type, answer.body)
-            if said is None:
-                raise not_ours(answer.status, answer.media_type)
-            return said
+        body = _json_body(json.dumps(encode_withdrawal_json(digest, secret)).encode())
+        return self._own(withdrawn, "POST", withdrawals_path(survey), hint, **body, token=False)
 
     def post_redemption(
         self, survey: str, body: Mapping[str, str], patience: float
@@ -157,18 +144,10 @@ class Transport:
         Returns the evaluated element and the proof, not checked yet. Only a refusal of the
         invitation by the server itself is not retryable.
         """
-        path = redemptions_path(survey)
-        sent = json.dumps(body).encode()
-
-        def ask(hint: RetryHint) -> tuple[bytes, bytes]:
-            with _ours_or_later():
-                answer = self._once("POST", path, hint, body=sent, media_type=JSON_MEDIA_TYPE)
-                said = evaluation(answer.status, answer.media_type, answer.body)
-                if said is None:
-                    raise not_ours(answer.status, answer.media_type)
-                return said
-
-        return self.attempts(ask, *path, patience=patience)
+        path, sent = redemptions_path(survey), _json_body(json.dumps(body).encode())
+        return self.attempts(
+            lambda hint: self._own(evaluation, "POST", path, hint, **sent), *path, patience=patience
+        )
 
     def get_survey(self, survey: str, version: int | None, *, patience: float) -> Answer:
         """GET a published survey, without a token, again until `patience` is over.
@@ -185,6 +164,22 @@ class Transport:
                 return answer
 
         return self.attempts(ask, *path, method="GET", patience=patience)
+
+    def _own(
+        self,
+        read: Callable[[int, str | None, bytes], T | None],
+        method: str,
+        path: tuple[str, ...],
+        hint: RetryHint,
+        **details: Any,
+    ) -> T:
+        """Send once; return what `read` makes of an answer that is the server's own."""
+        with _ours_or_later():
+            answer = self._once(method, path, hint, **details)
+            said = read(answer.status, answer.media_type, answer.body)
+            if said is None:
+                raise not_ours(answer.status, answer.media_type)
+            return said
 
     def put(self, *segments: str, body: bytes, media_type: str, etag: str | None = None) -> Answer:
         """PUT ``body`` in place of a resource, with retries; but once where it must have an ETag.
@@ -373,6 +368,10 @@ class Transport:
         if not isinstance(error, TransportError) or error.retryable:
             hint.seconds = self.pacing.retry_after(response.headers.get("Retry-After"))
         raise error
+
+
+def _json_body(body: bytes) -> dict[str, Any]:
+    return {"body": body, "media_type": JSON_MEDIA_TYPE}
 
 
 @contextmanager

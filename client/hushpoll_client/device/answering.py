@@ -20,7 +20,7 @@ from hushpoll_client.device.outcomes import (
 )
 from hushpoll_client.device.randomization import discreet
 from hushpoll_client.device.withdrawals import Withdrawal
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, refusal_of
 
 if TYPE_CHECKING:
     from hushpoll_client.config import ClientConfig
@@ -223,9 +223,7 @@ class Answering:
         """
         device = self._durable()
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-            raise InvalidParameter(
-                f"seconds is {seconds!r}; give a number of at least 0", field="seconds"
-            )
+            raise refusal_of("seconds")(f"is {seconds!r}; give a number of at least 0")
         if not self.enabled:
             return False
         self._raise_fault(device)

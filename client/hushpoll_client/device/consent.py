@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from hushpoll_client.device.outcomes import ConsentMissing
 from hushpoll_client.device.redemption import forget_all
 from hushpoll_protocols import parse_epsilon
-from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, ManifestRefused, show
+from hushpoll_protocols.errors import (
+    BudgetExhausted,
+    ManifestRefused,
+    refusal_of,
+    show,
+)
 from hushpoll_shared.spelling.decimals import parse_weight
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.published import Published
@@ -139,24 +144,19 @@ class Limits:
         # A string is a collection of strings, and would quietly protect attributes named by
         # letters.
         if isinstance(required_sensitive, str | bytes):
-            raise InvalidParameter(
-                f"required_sensitive is the text {required_sensitive!r}; give a set of attribute "
-                "names, "
-                f"such as {{{required_sensitive!r}}}",
-                field="required_sensitive",
+            raise refusal_of("required_sensitive")(
+                f"is the text {required_sensitive!r}; give a set of attribute names, such as "
+                f"{{{required_sensitive!r}}}"
             )
         if not isinstance(required_sensitive, Iterable):
-            raise InvalidParameter(
-                f"required_sensitive is {required_sensitive!r}; give a set of attribute names, "
-                "empty to demand nothing",
-                field="required_sensitive",
+            raise refusal_of("required_sensitive")(
+                f"is {required_sensitive!r}; give a set of attribute names, empty to demand nothing"
             )
         names = frozenset(required_sensitive)
         for name in names:
             if not isinstance(name, str):
-                raise InvalidParameter(
-                    f"required_sensitive contains {name!r}; give attribute names (strings)",
-                    field="required_sensitive",
+                raise refusal_of("required_sensitive")(
+                    f"contains {name!r}; give attribute names (strings)"
                 )
         limit = None if max_epsilon is None else parse_epsilon(max_epsilon, field="max_epsilon")
         total = None
@@ -300,12 +300,9 @@ class Pins:
         The version is what the client asked for; None, for the newest, is a pin of its own. A
         damaged manifest is refused.
         """
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT manifest FROM pins WHERE server = ? AND survey = ? AND version = ?",
-                (server, survey, version or 0),
-            ).fetchone()
-        return None if row is None else Published.from_json(row[0])
+        statement = "SELECT manifest FROM pins WHERE server = ? AND survey = ? AND version = ?"
+        manifest = self._quick.value(statement, server, survey, version or 0)
+        return None if manifest is None else Published.from_json(manifest)
 
     def keep(self, server: str, version: int | None, published: Published) -> None:
         """Store ``published`` as the pin of ``version``."""

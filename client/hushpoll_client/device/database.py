@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hushpoll_client.device.outcomes import StorageError
 from hushpoll_client.threads import Guarded
@@ -154,6 +154,11 @@ class Database(Guarded):
         """Run the block on one state of the file, waiting for no other process that writes."""
         return self._within("BEGIN")
 
+    def value(self, statement: str, *values: object) -> Any:
+        """Return the first value that a statement reads; None where it finds no row."""
+        with self.reading() as connection:
+            return value_in(connection, statement, *values)
+
     @contextmanager
     def _within(self, begin: str) -> Iterator[sqlite3.Connection]:
         with self.lock:
@@ -182,7 +187,7 @@ class Database(Guarded):
         """
         with self.lock:
             try:
-                busy = self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                busy = value_in(self._opened(), "PRAGMA wal_checkpoint(TRUNCATE)")
             except (sqlite3.Error, OSError) as error:
                 self._close()
                 raise StorageError(f"{self.path} cannot be used: {error}; {_REMEDY}") from error
@@ -240,6 +245,12 @@ class Database(Guarded):
         return connection
 
 
+def value_in(connection: sqlite3.Connection, statement: str, *values: object) -> Any:
+    """Return the first value that a statement reads in the caller's transaction, as `value`."""
+    row = connection.execute(statement, values).fetchone()
+    return None if row is None else row[0]
+
+
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileExistsError):
@@ -281,7 +292,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     number = _format(connection)
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    tables = value_in(connection, "SELECT count(*) FROM sqlite_master")
     statements = _SCHEMA if number == 0 and tables == 0 else _FROM_FORMAT.get(number)
     if statements is not None:
         for statement in statements.split(";\n"):
@@ -304,5 +315,5 @@ def _start_log(connection: sqlite3.Connection) -> None:
 
 
 def _format(connection: sqlite3.Connection) -> int:
-    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    number: int = value_in(connection, "PRAGMA user_version")
     return number

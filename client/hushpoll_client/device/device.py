@@ -29,7 +29,7 @@ from hushpoll_client.device.outcomes import (
 from hushpoll_client.device.redemption import Redemption, Redemptions
 from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_client.threads import Guarded, SendingThread
-from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
+from hushpoll_protocols.errors import HushpollError, TransportError, refusal_of
 from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire.paths import reports_path
 
@@ -61,9 +61,8 @@ class Device:
         before_send: BeforeSend | None,
     ) -> None:
         if not isinstance(path, str | Path) or not str(path):
-            raise InvalidParameter(
-                f"storage is {path!r}; give the path of a file that this device keeps",
-                field="storage",
+            raise refusal_of("storage")(
+                f"is {path!r}; give the path of a file that this device keeps"
             )
         self._server = server
         self._survey = survey

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hushpoll_client.config import LONGEST_WAIT_SECONDS
 from hushpoll_client.device.outcomes import Receipt, ReportNotSent
 from hushpoll_client.device.randomization import Answers, Report, discreet
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import HushpollError, InvalidParameter, refusal_of
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire.answers import STATE_HEADER, SURVEY_STATES, SurveyState
@@ -157,9 +157,8 @@ class Exchanging:
             If it is no report, or `wait` is outside its interval.
         """
         if not isinstance(report, Report):
-            raise InvalidParameter(
-                f"report must be what randomize returned, not of type {type(report).__name__}",
-                field="report",
+            raise refusal_of("report")(
+                f"must be what randomize returned, not of type {type(report).__name__}"
             )
         seconds = self._seconds(wait)
         published = self._at_hand()
@@ -262,7 +261,7 @@ class Exchanging:
             return self._config.wait
         number = isinstance(wait, int | float) and not isinstance(wait, bool)
         if not number or not 0 <= wait <= LONGEST_WAIT_SECONDS:
-            raise InvalidParameter(
-                f"wait is {wait!r}; give seconds in [0, {LONGEST_WAIT_SECONDS:.0f}]", field="wait"
+            raise refusal_of("wait")(
+                f"is {wait!r}; give seconds in [0, {LONGEST_WAIT_SECONDS:.0f}]"
             )
         return float(wait)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NotRequired, TypedDict, cast
 
 from hushpoll_client.device.consent import Consent, consent_missing, is_given, survey_digest
-from hushpoll_client.device.database import Database
+from hushpoll_client.device.database import Database, value_in
 from hushpoll_client.device.outcomes import OutboxFull
 from hushpoll_client.device.randomization import Report
 from hushpoll_client.device.withdrawals import Withdrawals
@@ -132,6 +132,11 @@ class Entry:
         }
 
 
+WAITING: Final = "SELECT count(*) FROM answers WHERE state = 'waiting'"
+STATE: Final = "SELECT state FROM answers WHERE digest = ?"
+_SPENT: Final = (
+    "SELECT coalesce(sum(picoepsilon), 0) FROM answers WHERE ?1 IS NULL OR survey_digest = ?1"
+)
 _ROWS: Final = """
 SELECT digest, survey_digest, picoepsilon, state, survey, version, server, id, report, reason,
   secret IS NOT NULL
@@ -219,13 +224,11 @@ class Ledger:
 
     def unable(self, survey: str) -> int:
         """Return how many reports of a survey may be on a server and cannot be taken back."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT count(*) FROM answers WHERE survey = ? AND secret IS NULL "
-                "AND (state <> 'waiting' OR attempts > 0)",
-                (survey,),
-            ).fetchone()
-        return int(row[0])
+        statement = (
+            "SELECT count(*) FROM answers WHERE survey = ? AND secret IS NULL "
+            "AND (state <> 'waiting' OR attempts > 0)"
+        )
+        return int(self._quick.value(statement, survey))
 
     def keep(
         self, published: Published, draw: Callable[[], Report], place: Place
@@ -265,7 +268,7 @@ class Ledger:
         with self._quick.transaction() as connection:
             if not is_given(connection, place.server, published.name):
                 raise consent_missing(place.server, published.name)
-            known = _state(connection, published)
+            known: str | None = value_in(connection, STATE, published.digest)
             if known is not None:
                 return _again(connection, known, published, place), False
             _check_version(connection, published, place)
@@ -295,13 +298,6 @@ def _read(text: str | None) -> Report | None:
     return None if text is None else Report.from_json(text)
 
 
-def _state(connection: Connection, published: Published) -> str | None:
-    row = connection.execute(
-        "SELECT state FROM answers WHERE digest = ?", (published.digest,)
-    ).fetchone()
-    return None if row is None else str(row[0])
-
-
 def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
     """Make the report of an answered version wait again; return None if it was acknowledged."""
     if state in ("withdrawn", "dropped"):
@@ -318,30 +314,27 @@ def _again(connection: Connection, state: str, published: Published, place: Plac
         "WHERE digest = ?",
         (place.server, place.token, published.digest),
     )
-    row = connection.execute(
-        "SELECT report FROM answers WHERE digest = ?", (published.digest,)
-    ).fetchone()
-    return Report.from_json(row[0])
+    text = value_in(connection, "SELECT report FROM answers WHERE digest = ?", published.digest)
+    return Report.from_json(text)
 
 
 def _check_version(connection: Connection, published: Published, place: Place) -> None:
-    row = connection.execute(
+    answered = value_in(
+        connection,
         "SELECT digest FROM answers WHERE survey = ? AND version = ? AND server = ?",
-        (published.name, published.version, place.server),
-    ).fetchone()
-    if row is not None:
+        *(published.name, published.version, place.server),
+    )
+    if answered is not None:
         raise ManifestRefused(
             f"version {published.version} of survey {published.name!r} was answered with digest "
-            f"{row[0]}, and now has {published.digest}; a version never changes, so nothing was "
+            f"{answered}, and now has {published.digest}; a version never changes, so nothing was "
             "randomised: compare it with the survey's author",
             field="digest",
         )
 
 
 def _check_room(connection: Connection, place: Place) -> None:
-    (waiting,) = connection.execute(
-        "SELECT count(*) FROM answers WHERE state = 'waiting'"
-    ).fetchone()
+    waiting = value_in(connection, WAITING)
     if waiting >= place.outbox_limit:
         raise OutboxFull(
             f"{waiting} reports wait to be sent, and outbox_limit is {place.outbox_limit}; nothing "
@@ -369,11 +362,7 @@ def _check_budget(connection: Connection, published: Published, limits: Limits) 
 
 def _spent(connection: Connection, survey: str | None) -> Decimal:
     key = None if survey is None else survey_digest(survey)
-    (units,) = connection.execute(
-        "SELECT coalesce(sum(picoepsilon), 0) FROM answers WHERE ?1 IS NULL OR survey_digest = ?1",
-        (key,),
-    ).fetchone()
-    return epsilon_of(units)
+    return epsilon_of(value_in(connection, _SPENT, key))
 
 
 # Epsilons are stored as multiples of 1e-12, since a sum of decimals would depend on the host app's

@@ -23,7 +23,7 @@ from hushpoll_client.config import Endpoint, longest
 from hushpoll_client.delivery.sessions import Sessions
 from hushpoll_client.delivery.timing import Pacing, RetryHint
 from hushpoll_client.delivery.transport import Transport
-from hushpoll_client.device.ledger import epsilon_of
+from hushpoll_client.device.ledger import STATE, WAITING, epsilon_of
 from hushpoll_client.device.outcomes import Outgoing, ReportDropped, StorageError, is_final
 from hushpoll_protocols.errors import HushpollError, TransportError
 from hushpoll_shared.wire.problems import problem_from
@@ -169,11 +169,7 @@ class Outbox:
 
     def failures(self, server: str) -> int:
         """Return how many attempts in a row ``server`` has failed."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT failures FROM servers WHERE server = ?", (server,)
-            ).fetchone()
-        return 0 if row is None else int(row[0])
+        return int(self._quick.value("SELECT failures FROM servers WHERE server = ?", server) or 0)
 
     def postpone(self, claimed: Claim, *, seconds: float, asked: bool) -> None:
         """End the claim of a report that could not be sent, and pause its server, at most a day.
@@ -196,36 +192,22 @@ class Outbox:
 
     def waiting(self) -> int:
         """Return how many reports wait, claimed ones included."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT count(*) FROM answers WHERE state = 'waiting'"
-            ).fetchone()
-        return int(row[0])
+        return int(self._quick.value(WAITING))
 
     def holds_back(self) -> bool:
         """Whether a report waits for its moment."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT 1 FROM answers WHERE state = 'waiting' AND send_after > ?",
-                (self._now().timestamp(),),
-            ).fetchone()
-        return row is not None
+        held = "SELECT 1 FROM answers WHERE state = 'waiting' AND send_after > ?"
+        return self._quick.value(held, self._now().timestamp()) is not None
 
     def send_after(self, digest: str) -> float:
         """Return the second since 1970 before which a report is not sent by itself; 0: at once."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT send_after FROM answers WHERE digest = ?", (digest,)
-            ).fetchone()
-        return 0.0 if row is None else float(row[0])
+        moment = self._quick.value("SELECT send_after FROM answers WHERE digest = ?", digest)
+        return float(moment or 0)
 
     def state(self, digest: str) -> str | None:
         """Return the state of one answer, or None if there is none."""
-        with self._quick.reading() as connection:
-            row = connection.execute(
-                "SELECT state FROM answers WHERE digest = ?", (digest,)
-            ).fetchone()
-        return None if row is None else str(row[0])
+        state: str | None = self._quick.value(STATE, digest)
+        return state
 
 
 def _orphans(connection: Connection) -> list[tuple[str]]:

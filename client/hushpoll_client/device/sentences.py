@@ -129,30 +129,44 @@ class Protection:
     """What that does to each of `BELIEFS`."""
 
 
+_LIMITS: Final = {
+    "question": (
+        "By itself, it changes the odds of anything about you by at most a factor of {}.",
+        "The limit on how far it alone changes the odds of anything about you is a factor of {}.",
+    ),
+    "router": (
+        "Together with its follow-ups, which tell whether they were asked, it changes the odds of "
+        "anything about you by at most a factor of {}.",
+        "The limit on how far it changes the odds of anything about you, together with its "
+        "follow-ups, which tell whether they were asked, is a factor of {}.",
+    ),
+    "block": (
+        "By themselves, they change the odds of anything about you by at most a factor of {}.",
+        "The limit on how far they alone change the odds of anything about you is a factor of {}.",
+    ),
+    "block of routers": (
+        "Together with their follow-ups, which tell whether they were asked, they change the odds "
+        "of anything about you by at most a factor of {}.",
+        "The limit on how far they change the odds of anything about you, together with their "
+        "follow-ups, which tell whether they were asked, is a factor of {}.",
+    ),
+    "survey": (
+        "Whatever a person knew or thought before, your randomised answers change the odds of "
+        "anything about you by at most a factor of {}.",
+        "Whatever a person knew or thought before, the limit on how far your randomised answers "
+        "change the odds of anything about you is a factor of {}.",
+    ),
+}
+"""How far the odds can change at most, and the same where the factor is beyond a million."""
+
+
 def protection_of_question(epsilon: Decimal, *, router: bool = False) -> Protection:
     """Say how well the answer to a question is protected.
 
     The epsilon of a router is with those of the follow-ups that tell about its answer.
     """
     level = question_level(epsilon)
-    limit = _limit(
-        epsilon,
-        *(
-            (
-                "Together with its follow-ups, which tell whether they were asked, it changes the "
-                "odds of anything about you by at most a factor of {}.",
-                "The limit on how far it changes the odds of anything about you, together with its "
-                "follow-ups, which tell whether they were asked, is a factor of {}.",
-            )
-            if router
-            else (
-                "By itself, it changes the odds of anything about you by at most a factor of {}.",
-                "The limit on how far it alone changes the odds of anything about you is a factor "
-                "of {}.",
-            )
-        ),
-    )
-    return Protection(level, _QUESTION_WORDS[level], limit, _changes(epsilon))
+    return _protection(epsilon, level, _QUESTION_WORDS[level], "router" if router else "question")
 
 
 def protection_of_block(epsilon: Decimal, count: int, *, router: bool = False) -> Protection:
@@ -161,25 +175,15 @@ def protection_of_block(epsilon: Decimal, count: int, *, router: bool = False) -
     See `protection_of_question`.
     """
     level = question_level(epsilon)
-    limit = _limit(
-        epsilon,
-        *(
-            (
-                "Together with their follow-ups, which tell whether they were asked, they change "
-                "the odds of anything about you by at most a factor of {}.",
-                "The limit on how far they change the odds of anything about you, together with "
-                "their follow-ups, which tell whether they were asked, is a factor of {}.",
-            )
-            if router
-            else (
-                "By themselves, they change the odds of anything about you by at most a factor of "
-                "{}.",
-                "The limit on how far they alone change the odds of anything about you is a factor "
-                "of {}.",
-            )
-        ),
-    )
-    return Protection(level, _BLOCK_WORDS[level].format(count=count), limit, _changes(epsilon))
+    words = _BLOCK_WORDS[level].format(count=count)
+    return _protection(epsilon, level, words, "block of routers" if router else "block")
+
+
+def _protection(epsilon: Decimal, level: Level, words: str, what: str) -> Protection:
+    spelled, (sentence, beyond) = factor(epsilon), _LIMITS[what]
+    limit = (beyond if spelled.startswith("more") else sentence).format(spelled)
+    changes = (Change(before, *posterior_bounds(before, epsilon)) for before in BELIEFS)
+    return Protection(level, words, limit, tuple(changes))
 
 
 def together_title(count: int) -> str:
@@ -239,15 +243,8 @@ def protection_of_survey(
 
     Of routers `reach` has what it adds up to with the follow-ups that tell about their answers.
     """
-    level, total = survey_level(epsilons, reach), total_epsilon(epsilons)
-    limit = _limit(
-        total,
-        "Whatever a person knew or thought before, your randomised answers change the odds of "
-        "anything about you by at most a factor of {}.",
-        "Whatever a person knew or thought before, the limit on how far your randomised answers "
-        "change the odds of anything about you is a factor of {}.",
-    )
-    return Protection(level, _SURVEY_WORDS[level], limit, _changes(total))
+    level = survey_level(epsilons, reach)
+    return _protection(total_epsilon(epsilons), level, _SURVEY_WORDS[level], "survey")
 
 
 def small_batch_sentence(minimum_batch: int) -> str:
@@ -264,26 +261,20 @@ def truth_sentence(oracle: FrequencyOracle, count: int = 1) -> str:
     The truth is an answer, or the combination of the answers to `count` questions of one block.
     """
     chance = high(_thousandths(oracle.p))
-    if count > 1:
-        return _truth_of_block(oracle, chance)
+    true = "answer" if count == 1 else "combination of answers"
     if oracle.names_one_value:
-        return f"What is sent is your true answer with a chance of {chance}."
+        return f"What is sent is your true {true} with a chance of {chance}."
+    all_of = "the {} answers" if count == 1 else "the {} combinations of answers"
+    return _pointing(oracle, chance, all_of, f"your true {'answer' if count == 1 else 'one'}")
+
+
+def _pointing(oracle: FrequencyOracle, chance: str, all_of: str, true: str) -> str:
+    """Say at how many of all that there are a record points, and how likely the truth is one."""
     size = oracle.support_size
     number = "some, all or none" if size is None else str(size)
     return (
-        f"What is sent points at {number} of the {oracle.k} answers, and with a chance of {chance} "
-        "your true answer is among them."
-    )
-
-
-def _truth_of_block(oracle: FrequencyOracle, chance: str) -> str:
-    if oracle.names_one_value:
-        return f"What is sent is your true combination of answers with a chance of {chance}."
-    size = oracle.support_size
-    number = "some, all or none" if size is None else str(size)
-    return (
-        f"What is sent points at {number} of the {oracle.k} combinations of answers, and with a "
-        f"chance of {chance} your true one is among them."
+        f"What is sent points at {number} of {all_of.format(oracle.k)}, and with a chance of "
+        f"{chance} {true} is among them."
     )
 
 
@@ -303,12 +294,7 @@ def truth_of_number(oracle: FrequencyOracle) -> str:
             f"What is sent is one of these {oracle.k}, and with a chance of {chance} the one that "
             "stands for your answer."
         )
-    size = oracle.support_size
-    number = "some, all or none" if size is None else str(size)
-    return (
-        f"What is sent points at {number} of these {oracle.k}, and with a chance of {chance} the "
-        "one that stands for your answer is among them."
-    )
+    return _pointing(oracle, chance, "these {}", "the one that stands for your answer")
 
 
 def _listed(domain: Sequence[str]) -> str:
@@ -357,15 +343,6 @@ def high(thousandths: int) -> str:
 def low(thousandths: int) -> str:
     """Spell a chance that was rounded down."""
     return "nearly 0 %" if thousandths <= 0 else f"{thousandths / 10:.1f} %"
-
-
-def _limit(epsilon: Decimal, sentence: str, beyond: str) -> str:
-    spelled = factor(epsilon)
-    return (beyond if spelled.startswith("more") else sentence).format(spelled)
-
-
-def _changes(epsilon: Decimal) -> tuple[Change, ...]:
-    return tuple(Change(before, *posterior_bounds(before, epsilon)) for before in BELIEFS)
 
 
 def _thousandths(chance: Fraction) -> int:

@@ -22,7 +22,7 @@ from hushpoll_client.device.exchanges import Exchanging
 from hushpoll_client.device.memory import Memory, SwitchedOff
 from hushpoll_client.device.outcomes import warn
 from hushpoll_client.device.randomization import Answers, Report, discreet, draw
-from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter
+from hushpoll_protocols.errors import BudgetExhausted, InvalidParameter, refusal_of
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED, LARGEST_VERSION, check_integer
@@ -201,9 +201,8 @@ class SurveyClient(Answering, Exchanging):
         parsed = HostedLink.parse(link)
         digest = options.pop("digest", None)
         if digest is not None and parsed.digest is not None and digest != parsed.digest:
-            raise InvalidParameter(
-                f"digest {digest!r} is not the link's {parsed.digest!r}; give one of the two",
-                field="digest",
+            raise refusal_of("digest")(
+                f"{digest!r} is not the link's {parsed.digest!r}; give one of the two"
             )
         if options.get("token") is None:
             options["token"] = parsed.token

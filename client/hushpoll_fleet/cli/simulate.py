@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,8 @@ from hushpoll_fleet.sending.cluster import play_on_cluster
 from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY, play
-from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors, with_options
 from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
 from hushpoll_shared.survey.terms import IMMEDIATE, INVITED
@@ -43,7 +44,7 @@ _MOST_TOKENS = 10_000
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _THERE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-_OPTIONS = (
+simulate_options = with_options(
     click.option(
         "--manifest",
         "manifest_file",
@@ -138,14 +139,6 @@ _OPTIONS = (
     ),
     json_option,
 )
-
-
-def simulate_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
 
 _NOTHING_SENT = "--to-file sends nothing; leave --dask, --tokens and --arrivals out"
 _NOT_TOGETHER = (
@@ -325,10 +318,9 @@ def _respondents(options: SimulationOptions, manifest: Manifest) -> SimulatedRes
 
 def _published(analyst: AnalystClient, manifest: Manifest) -> Published:
     if manifest.submission == INVITED:
-        raise InvalidParameter(
-            "submission is invited, and a fleet redeems no invitations; try the survey out with "
-            "submission: token, which takes as many reports in the same form",
-            field="submission",
+        raise refusal_of("submission")(
+            "is invited, and a fleet redeems no invitations; try the survey out with submission: "
+            "token, which takes as many reports in the same form"
         )
     resolved = manifest.resolve()
     offered = analyst.show(manifest.name, manifest.version)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra, refusal_of
 from hushpoll_shared.reading.decimal_texts import number_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
@@ -49,10 +49,9 @@ def codes_of(attribute: Attribute, key: object, where: str) -> list[int]:
             numbers = [str(number) for number in range(low, min(high, low + 65536) + 1)]
             if numbers and all(number in positions for number in numbers):
                 return [positions[number] for number in numbers]
-    raise InvalidParameter(
-        f"{where} names {show(key)}, which is no category of {attribute.name} and no run of its "
-        f"integer categories; its categories are {show(', '.join(attribute.domain))}",
-        field=where,
+    raise refusal_of(where)(
+        f"names {show(key)}, which is no category of {attribute.name} and no run of its integer "
+        f"categories; its categories are {show(', '.join(attribute.domain))}"
     )
 
 
@@ -60,10 +59,9 @@ def claimed_codes(attribute: Attribute, key: object, left: set[int], where: str)
     """Return the codes that a key names, taken out of `left`; refuse to name one twice."""
     codes = codes_of(attribute, key, where)
     if not left.issuperset(codes):
-        raise InvalidParameter(
-            f"{where} names a category of {attribute.name} twice, the second time in {show(key)}; "
-            "name each once",
-            field=where,
+        raise refusal_of(where)(
+            f"names a category of {attribute.name} twice, the second time in {show(key)}; name "
+            "each once"
         )
     left.difference_update(codes)
     return codes
@@ -73,7 +71,7 @@ def finite(value: Any, where: str) -> float:
     """Read a finite number, written as a number or as a decimal string."""
     number = number_of(value)
     if number is None:
-        raise InvalidParameter(f"{where} is {show(value)}; give a finite number", field=where)
+        raise refusal_of(where)(f"is {show(value)}; give a finite number")
     return number
 
 
@@ -123,10 +121,9 @@ def read_conditional(
         return Conditional(attribute, parents, table)
     if isinstance(model, Mapping) and set(model) == {"logit"}:
         return _logit(attribute, model["logit"], earlier, f"{where}.logit")
-    raise InvalidParameter(
-        f"{where} is {show(model)}; give one of {{weights: ...}}, {{given: ..., weights: ...}} or "
-        "{logit: ...}",
-        field=where,
+    raise refusal_of(where)(
+        f"is {show(model)}; give one of {{weights: ...}}, {{given: ..., weights: ...}} or {{logit: "
+        "...}"
     )
 
 
@@ -149,10 +146,9 @@ def where_asked(conditional: Conditional, router: Attribute) -> Conditional:
     answers = table[..., sorted(asking), :-1]
     total = answers.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
-        raise InvalidParameter(
-            f"{where} gives people who are asked no answer; give a category a weight after "
-            f"{', '.join(router.domain[code] for code in sorted(asking)[:12])}",
-            field=where,
+        raise refusal_of(where)(
+            "gives people who are asked no answer; give a category a weight after "
+            f"{', '.join(router.domain[code] for code in sorted(asking)[:12])}"
         )
     table[...] = 0.0
     table[..., -1] = 1.0
@@ -164,29 +160,26 @@ def where_asked(conditional: Conditional, router: Attribute) -> Conditional:
 def _parents(given: object, earlier: Mapping[str, Attribute], where: str) -> tuple[Attribute, ...]:
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, list | tuple) or not names:
-        raise InvalidParameter(
-            f"{where} is {show(given)}; give the name of an earlier attribute, or a list of names",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(given)}; give the name of an earlier attribute, or a list of names"
         )
     for position, name in enumerate(names):
         if not isinstance(name, str) or name not in earlier:
-            raise InvalidParameter(
-                f"{where} names {show(name)}; attributes are drawn in manifest order, so a parent "
-                f"is one of {', '.join(earlier) or '(none comes before this one)'}",
-                field=where,
+            raise refusal_of(where)(
+                f"names {show(name)}; attributes are drawn in manifest order, so a parent is one "
+                f"of {', '.join(earlier) or '(none comes before this one)'}"
             )
         if name in names[:position]:
-            raise InvalidParameter(f"{where} names {name!r} twice; name it once", field=where)
+            raise refusal_of(where)(f"names {name!r} twice; name it once")
     return tuple(earlier[name] for name in names)
 
 
 def _empty_table(attribute: Attribute, parents: tuple[Attribute, ...], where: str) -> Table:
     shape = (*(parent.k for parent in parents), attribute.k)
     if prod(shape) > LARGEST_TABLE:
-        raise InvalidParameter(
-            f"{where} depends on {', '.join(parent.name for parent in parents)}: a table of "
-            f"{prod(shape)} probabilities, more than {LARGEST_TABLE}; name fewer parents",
-            field=where,
+        raise refusal_of(where)(
+            f"depends on {', '.join(parent.name for parent in parents)}: a table of {prod(shape)} "
+            f"probabilities, more than {LARGEST_TABLE}; name fewer parents"
         )
     return np.zeros(shape)
 
@@ -199,10 +192,8 @@ def _fill(
         return
     parent = parents[0]
     if not isinstance(weights, Mapping):
-        raise InvalidParameter(
-            f"{where} is {show(weights)}; give a mapping from each category of {parent.name} to "
-            "weights",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(weights)}; give a mapping from each category of {parent.name} to weights"
         )
     left = set(range(parent.k))
     for key, inner in weights.items():
@@ -211,10 +202,9 @@ def _fill(
         for code in claimed_codes(parent, key, left, where):
             _fill(table[code], attribute, parents[1:], inner, f"{where}[{key}]")
     if left and OTHERS not in weights:
-        raise InvalidParameter(
-            f"{where} leaves out {parent.name} = {show(parent.domain[min(left)])}; name every "
-            f"category of {parent.name}, or add the key {OTHERS!r} for those not named",
-            field=where,
+        raise refusal_of(where)(
+            f"leaves out {parent.name} = {show(parent.domain[min(left)])}; name every category of "
+            f"{parent.name}, or add the key {OTHERS!r} for those not named"
         )
     for code in left:
         _fill(table[code], attribute, parents[1:], weights[OTHERS], f"{where}[{OTHERS}]")
@@ -224,9 +214,8 @@ def _weights(attribute: Attribute, weights: object, where: str) -> Table:
     if weights == "uniform":
         return np.full(attribute.k, 1 / attribute.k)
     if not isinstance(weights, Mapping) or not weights:
-        raise InvalidParameter(
-            f"{where} is {show(weights)}; give a mapping from categories to weights, or 'uniform'",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(weights)}; give a mapping from categories to weights, or 'uniform'"
         )
     row = np.zeros(attribute.k)
     left = set(range(attribute.k))
@@ -234,16 +223,11 @@ def _weights(attribute: Attribute, weights: object, where: str) -> Table:
         codes = claimed_codes(attribute, key, left, where)
         weight = finite(value, f"{where}[{key}]")
         if weight < 0:
-            raise InvalidParameter(
-                f"{where}[{key}] is {show(value)}; a weight is 0 or greater",
-                field=f"{where}[{key}]",
-            )
+            raise refusal_of(f"{where}[{key}]")(f"is {show(value)}; a weight is 0 or greater")
         row[codes] = weight / len(codes)
     total = row.sum()
     if not total > 0:
-        raise InvalidParameter(
-            f"{where} has no weight greater than 0; give at least one", field=where
-        )
+        raise refusal_of(where)("has no weight greater than 0; give at least one")
     shares: Table = row / total
     return shares
 
@@ -253,16 +237,14 @@ def _logit(
 ) -> Conditional:
     allowed = {"category", "intercept", "effects"}
     if not isinstance(model, Mapping) or not {"intercept", "effects"} <= set(model) <= allowed:
-        raise InvalidParameter(
-            f"{where} is {show(model)}; give intercept, effects and, where the attribute has no "
-            "positive category, category",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(model)}; give intercept, effects and, where the attribute has no positive "
+            "category, category"
         )
     if len(attribute.answers) != 2:
-        raise InvalidParameter(
-            f"{where} describes an attribute with {len(attribute.answers)} categories; a logit "
-            "needs exactly 2: use given and weights instead",
-            field=where,
+        raise refusal_of(where)(
+            f"describes an attribute with {len(attribute.answers)} categories; a logit needs "
+            "exactly 2: use given and weights instead"
         )
     category = model.get("category", attribute.positive)
     if category is None:
@@ -273,16 +255,13 @@ def _logit(
         )
     code = codes_of(attribute, category, f"{where}.category")[0]
     if code == attribute.not_asked_code:
-        raise InvalidParameter(
-            f"{where}.category is {show(category)}, which is no answer; name one of "
-            f"{', '.join(attribute.answers)}",
-            field=f"{where}.category",
+        raise refusal_of(f"{where}.category")(
+            f"is {show(category)}, which is no answer; name one of {', '.join(attribute.answers)}"
         )
     effects = model["effects"]
     if not isinstance(effects, Mapping):
-        raise InvalidParameter(
-            f"{where}.effects is {show(effects)}; give a mapping from parents to their effects",
-            field=f"{where}.effects",
+        raise refusal_of(f"{where}.effects")(
+            f"is {show(effects)}; give a mapping from parents to their effects"
         )
     parents = _parents(list(effects), earlier, f"{where}.effects") if effects else ()
     table = _empty_table(attribute, parents, where)
@@ -298,10 +277,8 @@ def _logit(
 
 def _effects(parent: Attribute, effects: object, where: str) -> Table:
     if not isinstance(effects, Mapping):
-        raise InvalidParameter(
-            f"{where} is {show(effects)}; give a mapping from categories of {parent.name} to "
-            "numbers",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(effects)}; give a mapping from categories of {parent.name} to numbers"
         )
     row = np.zeros(parent.k)
     left = set(range(parent.k))

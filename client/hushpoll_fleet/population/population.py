@@ -23,7 +23,7 @@ from hushpoll_fleet.population.distributions import (
     read_conditional,
     where_asked,
 )
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra, refusal_of
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
@@ -64,10 +64,9 @@ class Population:
         names = [attribute.name for attribute in attributes]
         for key in population:
             if key not in names:
-                raise InvalidParameter(
-                    f"population describes {show(key)}, which is no attribute; the attributes are "
-                    f"{', '.join(names)}",
-                    field="population",
+                raise refusal_of("population")(
+                    f"describes {show(key)}, which is no attribute; the attributes are "
+                    f"{', '.join(names)}"
                 )
         earlier: dict[str, Attribute] = {}
         conditionals = []
@@ -186,29 +185,26 @@ def read_selections(
     """
     where = f"population[{question.name}]"
     if not isinstance(model, Mapping) or not {"selected"} <= model.keys() <= {"selected", "given"}:
-        raise InvalidParameter(
-            f"{where} is {show(model)}; a select-all has selected, a mapping of options to shares "
-            "in [0, 1], and may have given, the name of an earlier attribute",
-            field=where,
+        raise refusal_of(where)(
+            f"is {show(model)}; a select-all has selected, a mapping of options to shares in [0, "
+            "1], and may have given, the name of an earlier attribute"
         )
     parent = None
     if model.get("given") is not None:
         parent = earlier.get(model["given"]) if isinstance(model["given"], str) else None
         if parent is None:
-            raise InvalidParameter(
-                f"{where}.given is {show(model['given'])}; it is one of the attributes before it: "
-                f"{', '.join(earlier) or 'there are none'}",
-                field=f"{where}.given",
+            raise refusal_of(f"{where}.given")(
+                f"is {show(model['given'])}; it is one of the attributes before it: "
+                f"{', '.join(earlier) or 'there are none'}"
             )
     path, selected = f"{where}.selected", model["selected"]
     if parent is None:
         shares = _shares(question, selected, path)[np.newaxis]
     else:
         if not isinstance(selected, Mapping) or set(selected) != set(parent.domain):
-            raise InvalidParameter(
-                f"{path} has other keys than the categories of {parent.name}; give one mapping of "
-                f"options to shares for each of {', '.join(parent.domain)}",
-                field=path,
+            raise refusal_of(path)(
+                f"has other keys than the categories of {parent.name}; give one mapping of options "
+                f"to shares for each of {', '.join(parent.domain)}"
             )
         shares = np.stack(
             [_shares(question, selected[one], f"{path}.{one}") for one in parent.domain]
@@ -218,23 +214,18 @@ def read_selections(
 
 def _shares(question: SelectAll, value: object, path: str) -> np.ndarray:
     if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{path} is {show(value)}; give a mapping of options to shares in [0, 1]", field=path
-        )
+        raise refusal_of(path)(f"is {show(value)}; give a mapping of options to shares in [0, 1]")
     found = np.zeros(len(question.categories))
     for key, share in value.items():
         text = str(key) if type(key) is int else key
         if text not in question.categories:
-            raise InvalidParameter(
-                f"{path} names {show(key)}, which is no option of {question.name}; its options are "
-                f"{show(', '.join(question.categories))}",
-                field=path,
+            raise refusal_of(path)(
+                f"names {show(key)}, which is no option of {question.name}; its options are "
+                f"{show(', '.join(question.categories))}"
             )
         number = finite(share, f"{path}.{text}")
         if not 0 <= number <= 1:
-            raise InvalidParameter(
-                f"{path}.{text} is {show(share)}; a share is in [0, 1]", field=f"{path}.{text}"
-            )
+            raise refusal_of(f"{path}.{text}")(f"is {show(share)}; a share is in [0, 1]")
         found[question.categories.index(str(text))] = number
     return found
 

@@ -12,6 +12,7 @@ from hushpoll_fleet.behaviour import Behaviour
 from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.bulk import block_size, blocks
 from hushpoll_fleet.sending.fleet import Fleet
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.wire.reports import (
     ID_SIZE,
     REPORTS_HEADER_SIZE,
@@ -37,10 +38,9 @@ def write_reports(
     a plan with a misbehaviour that only a server sees, and a file that exists.
     """
     for behaviour in ON_THE_WAY & set(fleet.plan.shares):
-        raise InvalidParameter(
-            f"misbehave names {str(behaviour)!r}, which only a server sees; leave it out where "
-            "reports go to a file",
-            field="misbehave",
+        raise refusal_of("misbehave")(
+            f"names {str(behaviour)!r}, which only a server sees; leave it out where reports go to "
+            "a file"
         )
     if path.exists():
         raise InvalidParameter(

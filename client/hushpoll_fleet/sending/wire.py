@@ -16,7 +16,7 @@ from hushpoll_client.delivery.timing import Pacing
 from hushpoll_fleet.behaviour import POISONERS, Behaviour, other_digest
 from hushpoll_fleet.sending.account import Account, no_progress
 from hushpoll_fleet.sending.fleet import Fleet, Member
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 
 _T = TypeVar("_T")
 
@@ -115,9 +115,8 @@ def play(
     `concurrency` threads, in [1, 256], keeps one connection.
     """
     if not 1 <= concurrency <= LARGEST_CONCURRENCY:
-        raise InvalidParameter(
-            f"concurrency is {concurrency}; give an integer in [1, {LARGEST_CONCURRENCY}]",
-            field="concurrency",
+        raise refusal_of("concurrency")(
+            f"is {concurrency}; give an integer in [1, {LARGEST_CONCURRENCY}]"
         )
     over = threading.Event()
     sender = _Sender(url, fleet, account, config, over)

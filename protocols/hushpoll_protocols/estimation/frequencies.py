@@ -39,7 +39,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_protocols.estimation.marginals import AnyLaw, Marginal, UnevenSets
 from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
@@ -111,16 +111,13 @@ def estimate(
         another estimator.
     """
     if estimator not in ESTIMATORS:
-        raise InvalidParameter(
-            f"estimator is {estimator!r}; it must be one of {', '.join(ESTIMATORS)}",
-            field="estimator",
+        raise refusal_of("estimator")(
+            f"is {estimator!r}; it must be one of {', '.join(ESTIMATORS)}"
         )
     shape = np.shape(counts)
     if shape != (oracle.k,):
-        raise InvalidParameter(
-            f"counts has shape {shape}; give one count per value of the domain, shape "
-            f"({oracle.k},)",
-            field="counts",
+        raise refusal_of("counts")(
+            f"has shape {shape}; give one count per value of the domain, shape ({oracle.k},)"
         )
     if isinstance(oracle, UnevenSets):
         return _estimate_uneven(oracle, np.asarray(counts), n, confidence, estimator)
@@ -325,10 +322,8 @@ def _wilson(
 def normal_quantile(confidence: float) -> float:
     """Return z with P(|N(0,1)| <= z) = `confidence`; refuses one outside (0, 1)."""
     if not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence is {confidence!r}, outside the open interval (0, 1); give a coverage such "
-            "as 0.95",
-            field="confidence",
+        raise refusal_of("confidence")(
+            f"is {confidence!r}, outside the open interval (0, 1); give a coverage such as 0.95"
         )
     # From the tail, which stays exact when the confidence is near 1.
     return -NormalDist().inv_cdf((1 - confidence) / 2)
@@ -338,29 +333,23 @@ def check_chances(p: Fraction | float, q: Fraction | float) -> None:
     """Refuse chances of an indicator that are no probabilities, or from which nothing follows."""
     for name, value in (("p", p), ("q", q)):
         if not 0 <= value <= 1:
-            raise InvalidParameter(
-                f"{name} is {value}, outside [0, 1]; give a probability", field=name
-            )
+            raise refusal_of(name)(f"is {value}, outside [0, 1]; give a probability")
     if Fraction(p) <= Fraction(q):
-        raise InvalidParameter(
-            f"p = {float(p)} is not above q = {float(q)}; the indicator carries no information "
-            "about the property: give p > q",
-            field="p",
+        raise refusal_of("p")(
+            f"= {float(p)} is not above q = {float(q)}; the indicator carries no information about "
+            "the property: give p > q"
         )
 
 
 def checked_counts(count: npt.ArrayLike, n: int, *, field: str = "counts") -> npt.NDArray[np.int64]:
     """Return the counts as int64 if they are integers in [0, n], and n is at least 1."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InvalidParameter(
-            f"n is {n!r}, not an integer of at least 1; estimates need at least one record",
-            field="n",
+        raise refusal_of("n")(
+            f"is {n!r}, not an integer of at least 1; estimates need at least one record"
         )
     counts = np.asarray(count)
     if counts.dtype.kind not in "iu":
-        raise InvalidParameter(
-            f"{field} has dtype {counts.dtype}; give integers in [0, {n}]", field=field
-        )
+        raise refusal_of(field)(f"has dtype {counts.dtype}; give integers in [0, {n}]")
     outside = np.ravel((counts < 0) | (counts > n))
     if outside.any():
         at = int(outside.argmax())

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import HushpollError, InvalidParameter
+from hushpoll_protocols.errors import HushpollError, refusal_of
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.kernels import indicators, support_counts
 from hushpoll_protocols.kernels.blocks import CELLS_PER_BLOCK, read_only, run, spans
@@ -74,17 +74,14 @@ def maximum_likelihood(
     `InvalidParameter` for no record, a wrong shape or a parameter outside its interval.
     """
     if not tolerance > 0:
-        raise InvalidParameter(
-            f"tolerance is {tolerance!r}, not positive; give nats of log-likelihood such as 1e-4",
-            field="tolerance",
+        raise refusal_of("tolerance")(
+            f"is {tolerance!r}, not positive; give nats of log-likelihood such as 1e-4"
         )
     if max_iterations < 1:
-        raise InvalidParameter(
-            f"max_iterations is {max_iterations!r}; give at least 1", field="max_iterations"
-        )
+        raise refusal_of("max_iterations")(f"is {max_iterations!r}; give at least 1")
     supports, weights = _grouped(oracle, records)
     if not len(supports):
-        raise InvalidParameter("records is empty; give at least one record", field="records")
+        raise refusal_of("records")("is empty; give at least one record")
     return _maximise(_Likelihood(oracle, supports, weights), tolerance, max_iterations)
 
 

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import perm
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.oracle import FrequencyOracle, IndicatorCovariances
 
 
@@ -79,10 +79,9 @@ class Marginal(_OfOracle):
 
     def __post_init__(self) -> None:
         if not 2 <= self.members < self.oracle.k or self.oracle.k % self.members:
-            raise InvalidParameter(
-                f"members is {self.members}; sets of as many values divide a domain of "
-                f"{self.oracle.k} where it is a divisor from 2 to {self.oracle.k // 2}",
-                field="members",
+            raise refusal_of("members")(
+                f"is {self.members}; sets of as many values divide a domain of {self.oracle.k} "
+                f"where it is a divisor from 2 to {self.oracle.k // 2}"
             )
 
     @property
@@ -160,10 +159,9 @@ class UnevenSets(_OfOracle):
 
     def __post_init__(self) -> None:
         if len(self.sizes) < 2 or min(self.sizes) < 1 or sum(self.sizes) != self.oracle.k:
-            raise InvalidParameter(
-                f"sizes are {self.sizes}; two sets or more, of at least one value each, divide a "
-                f"domain of {self.oracle.k}",
-                field="sizes",
+            raise refusal_of("sizes")(
+                f"are {self.sizes}; two sets or more, of at least one value each, divide a domain "
+                f"of {self.oracle.k}"
             )
 
     @property
@@ -187,9 +185,8 @@ class _OneSet(Marginal):
 
     def __post_init__(self) -> None:
         if not 2 <= self.members < self.oracle.k:
-            raise InvalidParameter(
-                f"members is {self.members}; a set has from 2 to {self.oracle.k - 1} values",
-                field="members",
+            raise refusal_of("members")(
+                f"is {self.members}; a set has from 2 to {self.oracle.k - 1} values"
             )
 
 

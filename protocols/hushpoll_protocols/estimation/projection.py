@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 
 
 def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -33,9 +33,8 @@ def project_simplex(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def _checked(frequency: npt.ArrayLike) -> npt.NDArray[np.float64]:
     estimates = np.array(frequency, dtype=np.float64)
     if estimates.ndim != 1 or not estimates.size:
-        raise InvalidParameter(
-            f"frequency has shape {estimates.shape}; give one estimate per value, shape (k,)",
-            field="frequency",
+        raise refusal_of("frequency")(
+            f"has shape {estimates.shape}; give one estimate per value, shape (k,)"
         )
     finite = np.isfinite(estimates)
     if not finite.all():

@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.estimation.frequencies import check_chances, checked_counts
 
 _STEPS = 200
@@ -84,9 +84,8 @@ def shrunk(count: npt.ArrayLike, n: int, *, p: Fraction | float, q: Fraction | f
     """
     counts = checked_counts(count, n, field="count")
     if counts.ndim != 1 or not counts.size:
-        raise InvalidParameter(
-            f"count has shape {counts.shape}; give one integer per category, shape (k,)",
-            field="count",
+        raise refusal_of("count")(
+            f"has shape {counts.shape}; give one integer per category, shape (k,)"
         )
     check_chances(p, q)
     gap, base = float(p - q), float(q)

@@ -13,7 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import cast
 
-from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, MissingExtra, refusal_of
 from hushpoll_protocols.oracle import FrequencyOracle
 from hushpoll_protocols.record_forms import CodeForm, RecordForm
 from hushpoll_protocols.registry import PROTOCOLS
@@ -74,10 +74,9 @@ def perturb(
     """
     codes = checked_values(oracle, values)
     if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter(
-            f"rng is of type {type(rng).__name__}, not a numpy.random.Generator; "
-            "give numpy.random.default_rng(seed)",
-            field="rng",
+        raise refusal_of("rng")(
+            f"is of type {type(rng).__name__}, not a numpy.random.Generator; give "
+            "numpy.random.default_rng(seed)"
         )
     kernel = _kernel(oracle)
     width = kernel.words_per_record(oracle)
@@ -235,10 +234,9 @@ def checked_values(oracle: FrequencyOracle, values: npt.ArrayLike) -> npt.NDArra
     """Return the values as contiguous codes of the domain, or say which is none by its index."""
     codes = np.asarray(values)
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise InvalidParameter(
-            f"values has dtype {codes.dtype} and shape {codes.shape}; "
-            "give a one-dimensional integer array of codes",
-            field="values",
+        raise refusal_of("values")(
+            f"has dtype {codes.dtype} and shape {codes.shape}; give a one-dimensional integer "
+            "array of codes"
         )
     outside = (codes < 0) | (codes >= oracle.k)
     if outside.any():
@@ -265,10 +263,9 @@ def checked_records(
             if isinstance(records, np.ndarray)
             else f"type {type(records).__name__}"
         )
-        raise InvalidParameter(
-            f"records has {got}; give a uint8 array of shape (n, {oracle.record_size}), the size "
-            f"of a {oracle.name} record over {oracle.k} values",
-            field="records",
+        raise refusal_of("records")(
+            f"has {got}; give a uint8 array of shape (n, {oracle.record_size}), the size of a "
+            f"{oracle.name} record over {oracle.k} values"
         )
     return records
 

@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.errors import InvalidParameter, show
+from hushpoll_protocols.errors import refusal_of, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.oracles.grr import lie_threshold, respond
 from hushpoll_protocols.record_forms import CodeForm
@@ -170,9 +170,8 @@ class OLH(LocalHashing):
         g = parameters.get("g")
         if g is not None:
             if type(g) is not int or not 2 <= g <= G_MAX:
-                raise InvalidParameter(
-                    f"g is {show(g)}, outside [2, {G_MAX}]; give the number of hash buckets",
-                    field="g",
+                raise refusal_of("g")(
+                    f"is {show(g)}, outside [2, {G_MAX}]; give the number of hash buckets"
                 )
             return cls._of_buckets(k, epsilon, g)
         near = _without_rounding(k, epsilon)

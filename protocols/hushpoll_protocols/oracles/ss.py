@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits, uniform_subset
-from hushpoll_protocols.errors import InvalidParameter, show
+from hushpoll_protocols.errors import refusal_of, show
 from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
 from hushpoll_protocols.record_forms import BitForm, pack, unpack
 from hushpoll_protocols.thresholds import Q, floor_in_exp
@@ -46,9 +46,8 @@ class SS(FrequencyOracle):
         omega = parameters.get("omega")
         if omega is not None:
             if type(omega) is not int or not 1 <= omega < k:
-                raise InvalidParameter(
-                    f"omega is {show(omega)}, outside [1, {k - 1}]; give the size of the subset",
-                    field="omega",
+                raise refusal_of("omega")(
+                    f"is {show(omega)}, outside [1, {k - 1}]; give the size of the subset"
                 )
             return cls._of_size(k, epsilon, omega)
         floor = floor_in_exp(lambda e: k / (e + 1), epsilon)

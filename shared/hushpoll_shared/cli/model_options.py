@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Final
 
 import click
 
 from hushpoll_shared.cli.out_file import table_out_option
 from hushpoll_shared.cli.query_options import option_of
+from hushpoll_shared.cli.terminal import with_options
 from hushpoll_shared.group_metrics import FOLDS
 from hushpoll_shared.jobs.analyses import Regress
 from hushpoll_shared.jobs.training import Fairness
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 confidence_option = option_of(Fairness, "confidence", "Confidence of the intervals.")
 params_option = click.option(
@@ -63,63 +61,52 @@ _TOGETHER = option_of(
 )
 
 
-def audit_options(command: _Command) -> _Command:
-    """Add those of several groups, ``--protected-input``, ``--confidence`` and ``--expect``."""
-    own = _PROTECTED_INPUT(confidence_option(_EXPECT(command)))
-    added: Any = _GROUPS(_REFERENCE(_TOGETHER(own)))
-    return added  # type: ignore[no-any-return]  # click's decorators return their argument
+audit_options: Final = with_options(
+    _GROUPS, _REFERENCE, _TOGETHER, _PROTECTED_INPUT, confidence_option, _EXPECT
+)
+"""Adds those of several groups, ``--protected-input``, ``--confidence`` and ``--expect``."""
 
+cross_fitting_options: Final = with_options(params_option, _FOLDS, audit_options)
+"""Adds ``--params``, ``--folds`` and the `audit_options`."""
 
-def cross_fitting_options(command: _Command) -> _Command:
-    """Add ``--params``, ``--folds`` and the `audit_options`."""
-    return params_option(_FOLDS(audit_options(command)))
-
-
-def regression_options(command: _Command) -> _Command:
-    """Add the options of every regression."""
-    for option in reversed(
-        (
-            option_of(
-                Regress,
-                "formula",
-                'OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
-                "age:gender'; I(age/10), score(x), log(x) compute numbers.",
-                metavar="FORMULA",
-            ),
-            option_of(
-                Regress,
-                "family",
-                "Model of the outcome.  [default: logit for two categories, multinomial for more, "
-                "linear for numbers]",
-            ),
-            option_of(
-                Regress,
-                "saturated",
-                "Let each combination of values in clear have its own chances of the perturbed "
-                "predictors.",
-            ),
-            option_of(
-                Regress,
-                "robust",
-                "Take standard errors from the sandwich, as with weights or clusters.",
-            ),
-            option_of(
-                Regress,
-                "estimator",
-                "likelihood is its maximum; reduced is that less its first-order bias.  [default: "
-                "reduced for records of a protocol, likelihood otherwise]",
-            ),
-            click.option(
-                "--at",
-                "stated",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help="Also predict the chances if all rows had this value; several are stated "
-                "together.",
-            ),
-            confidence_option,
-            table_out_option,
-        )
-    ):
-        command = option(command)
-    return command
+regression_options: Final = with_options(
+    option_of(
+        Regress,
+        "formula",
+        'OUTCOME ~ TERMS, such as \'smokes ~ age + C(region, ref="north") + '
+        "age:gender'; I(age/10), score(x), log(x) compute numbers.",
+        metavar="FORMULA",
+    ),
+    option_of(
+        Regress,
+        "family",
+        "Model of the outcome.  [default: logit for two categories, multinomial for more, "
+        "linear for numbers]",
+    ),
+    option_of(
+        Regress,
+        "saturated",
+        "Let each combination of values in clear have its own chances of the perturbed predictors.",
+    ),
+    option_of(
+        Regress,
+        "robust",
+        "Take standard errors from the sandwich, as with weights or clusters.",
+    ),
+    option_of(
+        Regress,
+        "estimator",
+        "likelihood is its maximum; reduced is that less its first-order bias.  [default: "
+        "reduced for records of a protocol, likelihood otherwise]",
+    ),
+    click.option(
+        "--at",
+        "stated",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Also predict the chances if all rows had this value; several are stated together.",
+    ),
+    confidence_option,
+    table_out_option,
+)
+"""Adds the options of every regression."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.reading.decimal_texts import parse_number, parse_whole
 from hushpoll_shared.reading.text_files import read_text
 
@@ -32,11 +32,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(read_text(path, field="params"))
     except (OSError, ValueError) as error:
-        raise InvalidParameter(
-            f"params {str(path)!r} cannot be read ({error}); {remedy}", field="params"
-        ) from error
+        raise refusal_of("params")(f"{str(path)!r} cannot be read ({error}); {remedy}") from error
     if not isinstance(content, dict):
-        raise InvalidParameter(f"params {str(path)!r} holds no object; {remedy}", field="params")
+        raise refusal_of("params")(f"{str(path)!r} holds no object; {remedy}")
     return content
 
 

@@ -23,7 +23,7 @@ from hushpoll_shared.cli.statistic_texts import (
     joint_table_text,
     tidy_text,
 )
-from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable
+from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable, with_options
 from hushpoll_shared.cli.weighting import weighted_shares_text
 from hushpoll_shared.jobs.analyses import Table
 from hushpoll_shared.queries.estimates import Estimates
@@ -51,10 +51,8 @@ class Statistic:
 
     def options(self, command: _Command) -> _Command:
         """Add arguments and options of the statistic to a command, and ``--out``."""
-        added: Any = table_out_option(command)
-        for parameter in reversed(self.parameters):
-            added = parameter(added)
-        return added  # type: ignore[no-any-return]  # click's decorators return their argument
+        added: _Command = with_options(*self.parameters, table_out_option)(command)
+        return added
 
     def show(
         self,

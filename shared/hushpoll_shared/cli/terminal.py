@@ -134,10 +134,20 @@ def json_text(document: object) -> str:
     return "".join(json.dumps(c)[1:-1] if c != "\n" and printable(c) != c else c for c in text)
 
 
-def agreed(question: str) -> None:
-    """Ask a question on standard error; end the command, with code 1, unless the answer is yes."""
+def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return what adds arguments and options to a command, in the order of its help."""
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
+
+
+def agreed(question: str, *, yes: bool) -> None:
+    """Ask a question on standard error; end the command, with code 1, unless the answer is yes.
+
+    With `yes`, as ``--yes`` gives it, the answer is known.
+    """
+    if yes:
+        return
     try:
-        yes = click.confirm(question, err=True)
+        agrees = click.confirm(question, err=True)
     except click.Abort:
         if sys.stdin is not None and sys.stdin.isatty():
             raise
@@ -145,7 +155,7 @@ def agreed(question: str) -> None:
         raise InvalidParameter(
             "nobody answers the question; add --yes, which agrees to it", field="yes"
         ) from None
-    if not yes:
+    if not agrees:
         click.echo("Nothing was changed.", err=True)
         click.get_current_context().exit(1)
 

@@ -196,7 +196,8 @@ class Manifest(Terms):
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """What each sensitive select-all is published as, and why, in order."""
-        from hushpoll_shared.survey.randomization.select_choice import choose, part_of
+        from hushpoll_shared.survey.randomization.budget import part_of
+        from hushpoll_shared.survey.randomization.select_choice import choose
 
         sensitive = [one for one in self.questions if one.perturbed]
         if not sensitive:

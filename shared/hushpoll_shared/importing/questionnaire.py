@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 from hushpoll_shared.importing.conditions import Condition
 
@@ -33,6 +33,11 @@ class Choice:
     """What the tool stores."""
     words: Words
     """What is read, by language."""
+
+    @classmethod
+    def read_as(cls, code: str) -> Self:
+        """Return a choice that is read as it is stored."""
+        return cls(code, {UNNAMED: code})
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,14 @@ class Question:
     """What of it the reader changed, as sentences."""
     undecided: tuple[str, ...] = ()
     """What of it its author must decide, as sentences."""
+
+    def noted(self, *notes: str) -> Question:
+        """Return it with more of what the reader changed."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def dropped(self, reason: str) -> DroppedPart:
+        """Return what the report says of it where it has no form here."""
+        return DroppedPart(self.name, self.where, reason)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from hushpoll_shared.importing import left_out
 from hushpoll_shared.importing.conditions import Condition, NotUnderstood, both, parse
 from hushpoll_shared.importing.form_members import FormMembers, Looks, listed
 from hushpoll_shared.importing.questionnaire import (
@@ -17,13 +18,6 @@ from hushpoll_shared.importing.questionnaire import (
     Questionnaire,
     Table,
     Words,
-)
-from hushpoll_shared.importing.surveyjs_left_out import (
-    DROPPED,
-    FREE_TEXT,
-    LEFT_OUT,
-    LOOKS,
-    OF_SURVEY,
 )
 from hushpoll_shared.importing.surveyjs_words import (
     first_text,
@@ -51,8 +45,8 @@ class _Left:
     def named(self, given: FormMembers) -> list[str]:
         """Return the names that nobody has read, without those of looks, which are noted."""
         names = given.unread()
-        self.looks.add(name for name in names if name in LOOKS)
-        return [name for name in names if name not in LOOKS]
+        self.looks.add(name for name in names if name in left_out.LOOKS)
+        return [name for name in names if name not in left_out.LOOKS]
 
     def of(self, what: str, given: FormMembers) -> None:
         """Note what nobody has read of something around questions."""
@@ -96,7 +90,7 @@ def read_surveyjs(document: object, *, name: str) -> Questionnaire:
         if len(parts) > MOST_PARTS:
             raise refused(name, f"has more than {MOST_PARTS:,} questions", "divide it")
     locale = survey.text("locale")
-    notes = [note for key, note in OF_SURVEY.items() if survey.get(key)]
+    notes = [note for key, note in left_out.OF_SURVEY.items() if survey.get(key)]
     thanks = words_of(survey.get("completedHtml"))
     plain = {language: without_tags(text) for language, text in thanks.items()}
     if plain != thanks:
@@ -194,10 +188,7 @@ def _questions(
         yield DroppedPart(where, where, "It has no name; give it one.")
         return
     condition, lost = _condition(given)
-    undecided = [
-        f"It is asked of everybody: its condition {text} is not understood."
-        for text in (*around.lost, *lost)
-    ]
+    undecided = [*left_out.not_understood((*around.lost, *lost))]
     words = words_of(given.get("title")) or {UNNAMED: name}
     if any("{" in text for text in words.values()):
         undecided.append("Its words take in another answer, as {...}; write them without it.")
@@ -230,7 +221,7 @@ def _with_notes(
     question: Question, given: FormMembers, kind: str, left: _Left
 ) -> Question | DroppedPart:
     """Return a question with all that is said of it; what no reader has read is named."""
-    notes = [note for key, note in LEFT_OUT.items() if given.get(key)]
+    notes = [note for key, note in left_out.LEFT_OUT.items() if given.get(key)]
     made = _read(question, given, kind)
     if isinstance(made, DroppedPart):
         return made
@@ -324,14 +315,13 @@ def _read(question: Question, given: FormMembers, kind: str) -> Question | Dropp
         if asked in ("number", "range"):
             return _whole_number(question, given, slider=False)
         if asked in ("date", "datetime-local", "month", "time", "week"):
-            reason = "It asks for a date or a time; ask for a year or a period as a choice."
-            return DroppedPart(question.name, question.where, reason)
-        return DroppedPart(question.name, question.where, FREE_TEXT)
+            return question.dropped(left_out.MOMENT)
+        return question.dropped(left_out.FREE_TEXT)
     if kind == "slider":
         reason = "It asks for two numbers at once; ask a question for each."
-        return DroppedPart(question.name, question.where, reason)
-    reason = DROPPED.get(kind, f"Its type {kind!r} has no form here.")
-    return DroppedPart(question.name, question.where, reason)
+        return question.dropped(reason)
+    reason = left_out.DROPPED.get(kind, f"Its type {kind!r} has no form here.")
+    return question.dropped(reason)
 
 
 def _choosing(
@@ -340,7 +330,7 @@ def _choosing(
     for key in ("choicesByUrl", "choicesFromQuestion"):
         if given.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
-            return DroppedPart(question.name, question.where, reason)
+            return question.dropped(reason)
     choices, doubtful = _choices(given.get("choices"), pictures=pictures)
     counted = _counted(given)
     if choices and counted:
@@ -368,9 +358,7 @@ def _choosing(
         choices.append(Choice(code, text or {UNNAMED: word}))
         added += 1
         if code == "other":
-            notes.append(
-                f"{word!r} is one more choice; what is meant by it is not asked, as free text."
-            )
+            notes.append(left_out.ONE_MORE_CHOICE)
     order = given.get("choicesOrder")
     if order not in (None, "none", "random"):
         notes.append("Its choices stand in the file's order.")
@@ -417,7 +405,7 @@ def _counted(given: FormMembers) -> list[Choice]:
     step = _whole(given.get("choicesStep")) or 1
     if low is None or high is None or step < 1:
         return []
-    return [Choice(f"{one}", {UNNAMED: f"{one}"}) for one in range(low, high + 1, step)[:1000]]
+    return [Choice.read_as(str(one)) for one in range(low, high + 1, step)[:1000]]
 
 
 def _rating(question: Question, given: FormMembers) -> Question:
@@ -445,7 +433,7 @@ def _rating(question: Question, given: FormMembers) -> Question:
     return replace(
         question,
         kind=Kind.ONE,
-        choices=tuple(Choice(value, {UNNAMED: value}) for value in values),
+        choices=tuple(map(Choice.read_as, values)),
         notes=(*notes, f"Its steps of {step} become {len(values)} choices."),
     )
 
@@ -465,7 +453,7 @@ def _whole_number(question: Question, given: FormMembers, *, slider: bool) -> Qu
         notes.append("The slider becomes a number field, or a row of numbers where they are few.")
     step = given.get("step")
     if isinstance(step, float) and not step.is_integer():
-        notes.append("It becomes a whole number; in the form it may have decimals.")
+        notes.append(left_out.NO_DECIMALS)
     elif step not in (None, 1):
         notes.append(f"Its steps of {show(step)} are left out: every whole number may be given.")
     return replace(question, kind=Kind.WHOLE, low=low, high=high, notes=tuple(notes))
@@ -481,7 +469,7 @@ def _matrix(
     many = given.get("cellType") == "checkbox"
     required = _yes(given.get("isAllRowRequired")) or _yes(given.get("eachRowRequired"))
     if not rows:
-        yield DroppedPart(question.name, question.where, "It has no rows.")
+        yield question.dropped("It has no rows.")
         return
     left.notes += [f"Of {what}: {note}" for note in (*of_rows, *of_columns, *_of_table(given))]
     for row in rows:
@@ -509,7 +497,7 @@ def _is_random(given: FormMembers) -> bool:
 
 def _of_table(given: FormMembers) -> list[str]:
     """Return what of a table is left out that a question alone would say of itself."""
-    return [note for key, note in LEFT_OUT.items() if given.get(key)] + _checks(given)
+    return [note for key, note in left_out.LEFT_OUT.items() if given.get(key)] + _checks(given)
 
 
 def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Question | DroppedPart]:
@@ -520,9 +508,7 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     rows, of_rows = _choices(given.get("rows"))
     what = f"the matrix {show(question.name)} ({question.where})"
     if not rows or not columns:
-        yield DroppedPart(
-            question.name, question.where, "It has no rows, or no columns with a name."
-        )
+        yield question.dropped("It has no rows, or no columns with a name.")
         return
     lost = [
         note
@@ -541,10 +527,6 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
             members = {"choices": choices, **column.members()}
             cell = FormMembers(members)
             cell.pass_over(("name", "title", "cellType", "isRequired", "visibleIf", "visible"))
-            undecided = tuple(
-                f"It is asked of everybody: its condition {text} is not understood."
-                for text in hidden
-            )
             made = _with_notes(
                 replace(
                     question,
@@ -553,7 +535,7 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
                     words=joined(question.words, row.words, title),
                     required=question.required or _yes(column.get("isRequired")),
                     condition=both([question.condition, condition]),
-                    undecided=(*question.undecided, *undecided),
+                    undecided=(*question.undecided, *left_out.not_understood(hidden)),
                 ),
                 cell,
                 kind,
@@ -571,7 +553,7 @@ def _items(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     items = given.objects("items")
     what = f"the question {show(question.name)} ({question.where})"
     if not items:
-        yield DroppedPart(question.name, question.where, FREE_TEXT)
+        yield question.dropped(left_out.FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
     left.notes += [f"Of {what}: {one}" for one in _of_table(given)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from hushpoll_shared.importing import left_out
 from hushpoll_shared.importing.conditions import (
     COUNT,
     SELF,
@@ -32,21 +33,16 @@ from hushpoll_shared.importing.questionnaire import (
 from hushpoll_shared.importing.workbook import Sheets, refused
 from hushpoll_shared.spelling.text import show
 
-_FREE_TEXT: Final = (
-    "It asks for free text, which cannot be randomised so that shares are left; "
-    "ask it as a choice, or elsewhere."
-)
-_NOTHING_ASKED: Final = "It asks nothing, and a survey here has questions alone."
 _BY_ITSELF: Final = (
     "It is filled in by the device; here nothing is sent that a respondent has not seen."
 )
-_FILE: Final = "It asks for a file, which cannot be randomised."
 _PLACE: Final = "It asks for a place on a map; ask for a region as a choice."
-_MOMENT: Final = "It asks for a date or a time; ask for a year or a period as a choice."
 _ELSEWHERE: Final = "Its choices stand in another file; put them on the sheet of choices."
 _DROPPED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("text", "string", "phone number", "add text prompt", "email"), _FREE_TEXT),
-    **dict.fromkeys(("note", "add note prompt", "acknowledge", "trigger"), _NOTHING_ASKED),
+    **dict.fromkeys(
+        ("text", "string", "phone number", "add text prompt", "email"), left_out.FREE_TEXT
+    ),
+    **dict.fromkeys(("note", "add note prompt", "acknowledge", "trigger"), left_out.NOTHING_ASKED),
     **dict.fromkeys(
         ("calculate", "hidden", "start", "end", "today", "deviceid", "device id", "subscriberid",
          "subscriber id", "simserial", "sim id", "phonenumber", "username", "email_address",
@@ -55,10 +51,10 @@ _DROPPED: Final[Mapping[str, str]] = {
         _BY_ITSELF,
     ),
     **dict.fromkeys(
-        ("image", "photo", "audio", "video", "file", "barcode", "add image prompt"), _FILE
+        ("image", "photo", "audio", "video", "file", "barcode", "add image prompt"), left_out.FILE
     ),
     **dict.fromkeys(("geopoint", "geotrace", "geoshape", "location", "gps"), _PLACE),
-    **dict.fromkeys(("date", "time", "datetime", "dateTime", "add date prompt"), _MOMENT),
+    **dict.fromkeys(("date", "time", "datetime", "dateTime", "add date prompt"), left_out.MOMENT),
 }  # fmt: skip
 _CHOOSES: Final = re.compile(
     r"(?P<kind>select_one_from_file|select_multiple_from_file|select_one_external|select_one"
@@ -305,8 +301,7 @@ def _part(row: Row, kind: str, form: _Form) -> Question | DroppedPart:
     if choosing:
         made = _choosing(question, row, choosing, form)
         if isinstance(made, Question):
-            more = form.said.get(choosing["list"].strip(), [])
-            made = replace(made, notes=(*made.notes, *more))
+            made = made.noted(*form.said.get(choosing["list"].strip(), []))
     elif kind.lower() in _WHOLE or kind.lower() in _FRACTIONS:
         made = _number(question, row, fractions=kind.lower() in _FRACTIONS)
     elif kind.lower() == "range":
@@ -357,27 +352,21 @@ def _choosing(
 ) -> Question | DroppedPart:
     kind, of = " ".join(match["kind"].lower().split()), match["list"].strip()
     if "file" in kind or "external" in kind:
-        return DroppedPart(question.name, question.where, _ELSEWHERE)
+        return question.dropped(_ELSEWHERE)
     if kind == "rank":
-        return DroppedPart(
-            question.name,
-            question.where,
-            "It asks for an order of choices, which is no single answer; ask for the first choice.",
-        )
+        return question.dropped(left_out.ORDER)
     look = form.look(row)
     if "search(" in "".join(row.get("appearance").lower().split()):
-        return DroppedPart(question.name, question.where, _ELSEWHERE_SEARCHED)
+        return question.dropped(_ELSEWHERE_SEARCHED)
     if "label" in look:
         form.groups[-1].heads[of] = Table(question.name, question.words, question.help)
-        return DroppedPart(question.name, question.where, _HEADS_A_TABLE)
+        return question.dropped(_HEADS_A_TABLE)
     if of.startswith("${"):
         reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."
-        return DroppedPart(question.name, question.where, reason)
+        return question.dropped(reason)
     if of not in form.lists:
-        return DroppedPart(
-            question.name,
-            question.where,
-            f"Its list of choices {of!r} is not in the file; add it to the sheet of choices.",
+        return question.dropped(
+            f"Its list of choices {of!r} is not in the file; add it to the sheet of choices."
         )
     choices, notes = list(form.lists[of]), list(question.notes)
     if match["other"]:
@@ -386,7 +375,7 @@ def _choosing(
             for language in question.words or {UNNAMED: ""}
         }
         choices.append(Choice("other", words))
-        notes.append("'Other' is one more choice; what is meant by it is not asked, as free text.")
+        notes.append(left_out.ONE_MORE_CHOICE)
     if row.get("choice_filter"):
         notes.append(
             f"The filter of its choices {row.get('choice_filter')!r} is left out: everybody reads "
@@ -423,14 +412,12 @@ def _choosing(
 
 
 def _without_constraint(question: Question, row: Row) -> Question:
-    note = f"Its constraint {row.get('constraint')!r} is left out."
-    return replace(question, notes=(*question.notes, note))
+    return question.noted(f"Its constraint {row.get('constraint')!r} is left out.")
 
 
 def _number(question: Question, row: Row, *, fractions: bool) -> Question:
     if fractions:
-        note = "It becomes a whole number; in the form it may have decimals."
-        question = replace(question, notes=(*question.notes, note))
+        question = question.noted(left_out.NO_DECIMALS)
     if not row.get("constraint"):
         return question
     try:
@@ -454,26 +441,21 @@ def _range(question: Question, row: Row) -> Question | DroppedPart:
             for key, default in (("start", "1"), ("end", "10"), ("step", "1"))
         )
     except ValueError:
-        return DroppedPart(
-            question.name,
-            question.where,
-            f"Its parameters {row.get('parameters')!r} are no numbers start, end and step.",
+        return question.dropped(
+            f"Its parameters {row.get('parameters')!r} are no numbers start, end and step."
         )
     if given:
-        note = f"Of its parameters is left out: {listed(given)}."
-        question = replace(question, notes=(*question.notes, note))
+        question = question.noted(f"Of its parameters is left out: {listed(given)}.")
     if step == 1 and start.is_integer() and end.is_integer() and start < end:
         return replace(question, low=start, high=end, ordered=True)
     if step <= 0 or end <= start or (end - start) / step > 1000:
-        return DroppedPart(
-            question.name, question.where, "Its range has no steps that can be listed."
-        )
+        return question.dropped("Its range has no steps that can be listed.")
     count = int((end - start) / step + 1e-9) + 1
     values = [f"{start + place * step:.10g}" for place in range(count)]
     return replace(
         question,
         kind=Kind.ONE,
-        choices=tuple(Choice(value, {UNNAMED: value}) for value in values),
+        choices=tuple(map(Choice.read_as, values)),
         ordered=True,
         notes=(*question.notes, f"Its steps of {step:g} become {count} choices."),
     )
@@ -484,9 +466,9 @@ def _around(question: Question, row: Row, form: _Form) -> Question:
     notes, undecided = list(question.notes), list(question.undecided)
     groups = form.groups
     own, lost = _relevance(row)
-    for text in (*(one.lost_condition for one in groups), lost):
-        if text:
-            undecided.append(f"It is asked of everybody: its condition {text} is not understood.")
+    undecided += left_out.not_understood(
+        filter(None, (*(one.lost_condition for one in groups), lost))
+    )
     repeat = next((one for one in groups if one.repeats), None)
     if repeat is not None:
         undecided.append(
@@ -505,7 +487,7 @@ def _around(question: Question, row: Row, form: _Form) -> Question:
             f"It may be skipped by everybody; in the form it must be answered if {required!r}."
         )
     if row.get("default"):
-        notes.append("Its default is left out: nobody's answer is filled in.")
+        notes.append(left_out.NO_DEFAULT)
     looks = form.look(row) - {"list-nolabel"}
     form.looks.add(f"appearance {one}" for one in (looks - _SCALES if question.ordered else looks))
     others = form.left(row)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.text import show
 
@@ -32,18 +32,15 @@ def read_where(text: str, field: str) -> dict[str, tuple[str, ...]]:
     while at < len(text) or not found:
         condition = _CONDITION.match(text, at)
         if condition is None:
-            raise InvalidParameter(
-                f"{field} is {show(text)}; give {FORM} with a semicolon between conditions (or the "
-                "option again), and put a category with a comma, a semicolon or a quote into "
-                "quotes",
-                field=field,
+            raise refusal_of(field)(
+                f"is {show(text)}; give {FORM} with a semicolon between conditions (or the option "
+                "again), and put a category with a comma, a semicolon or a quote into quotes"
             )
         name = condition[1].strip()
         if name in found:
-            raise InvalidParameter(
-                f"{field} has two conditions on {show(name)}; give it one with all of its "
-                f"categories, such as {name}=A,B",
-                field=field,
+            raise refusal_of(field)(
+                f"has two conditions on {show(name)}; give it one with all of its categories, such "
+                f"as {name}=A,B"
             )
         found[name] = _distinct(name, tuple(read_list(condition[2], field=field)), field)
         at = condition.end()
@@ -76,9 +73,7 @@ def where_words(where: Where) -> str:
 def _distinct(name: str, categories: tuple[str, ...], field: str) -> tuple[str, ...]:
     for place, category in enumerate(categories):
         if category in categories[:place]:
-            raise InvalidParameter(
-                f"{field} names {show(category)} of {show(name)} twice; give it once", field=field
-            )
+            raise refusal_of(field)(f"names {show(category)} of {show(name)} twice; give it once")
     return categories
 
 

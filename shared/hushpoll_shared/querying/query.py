@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlencode
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_shared.estimators import CONFIDENCES
 from hushpoll_shared.qualifying.domains import FORM, Where, read_where, spelled_where
 from hushpoll_shared.querying.documents import alternatives, words_of
@@ -113,7 +113,7 @@ class Parameter:
         return read_bounded(text, self.name, whole=self.kind is int, **bounds)
 
     def _refused(self, text: str, remedy: str) -> InvalidParameter:
-        return InvalidParameter(f"{self.name} is {show(text)}; {remedy}", field=self.name)
+        return refusal_of(self.name)(f"is {show(text)}; {remedy}")
 
 
 def parameter(
@@ -266,7 +266,7 @@ class Query(Request, Generic[R]):
                 )
         for name, one in parameters.items():
             if one.required and not texts.get(name):
-                raise InvalidParameter(f"{name} is missing; add it", field=name)
+                raise refusal_of(name)("is missing; add it")
         return cls(**{name: parameters[name].read(text) for name, text in texts.items() if text})
 
     def address(self) -> str:

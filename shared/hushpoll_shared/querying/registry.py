@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.spelling.text import show
 
@@ -52,16 +52,13 @@ def query_at(address: str, field: str) -> Query[Any]:
     name, _, words = address.partition("?")
     kind = all_queries().get(name)
     if kind is None:
-        raise InvalidParameter(
-            f"{field} names {show(name)}; give one of {', '.join(all_queries())}", field=field
-        )
+        raise refusal_of(field)(f"names {show(name)}; give one of {', '.join(all_queries())}")
     try:
         return kind.of_texts(dict(parse_qsl(words, keep_blank_values=True, errors="strict")))
     except InvalidParameter as error:
         raise InvalidParameter(f"{field}: in {name}, {error}", field=field) from error
     except ValueError as error:
-        raise InvalidParameter(
-            f"{field} has {show(address)}, which cannot be read ({error}); give it as the address "
-            "of the result has it",
-            field=field,
+        raise refusal_of(field)(
+            f"has {show(address)}, which cannot be read ({error}); give it as the address of the "
+            "result has it"
         ) from error

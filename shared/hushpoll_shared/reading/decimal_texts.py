@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from hushpoll_protocols.epsilon import is_decimal
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_shared.spelling.text import show
 
 _COMMA: Final = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -119,5 +119,5 @@ def read_bounded(
     elif above is not None and number <= above:
         remedy = f"give more than {above:g}"
     if remedy:
-        raise InvalidParameter(f"{field} is {show(text)}; {remedy}", field=field)
+        raise refusal_of(field)(f"is {show(text)}; {remedy}")
     return number

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*")
 _LAST: Final[Mapping[int, frozenset[str]]] = {
@@ -26,15 +26,12 @@ def b64encode(data: bytes) -> str:
 def b64decode(text: object, *, field: str) -> bytes:
     """Read base64url without padding, in its one spelling; a refusal does not show the text."""
     if not isinstance(text, str):
-        raise InvalidParameter(
-            f"{field} is of type {type(text).__name__}; it must be a base64url string", field=field
-        )
+        raise refusal_of(field)(f"is of type {type(text).__name__}; it must be a base64url string")
     left = len(text) % 4
     if _BASE64URL.fullmatch(text) and (not left or text[-1] in _LAST.get(left, "")):
         padding = "=" * (-len(text) % 4)
         return binascii.a2b_base64(text.replace("-", "+").replace("_", "/") + padding)
-    raise InvalidParameter(
-        f"{field} is not canonical base64url ({len(text)} characters given); use the alphabet "
-        "A-Z a-z 0-9 - _ without padding or whitespace, and leave unused bits zero",
-        field=field,
+    raise refusal_of(field)(
+        f"is not canonical base64url ({len(text)} characters given); use the alphabet A-Z a-z 0-9 "
+        "- _ without padding or whitespace, and leave unused bits zero"
     )

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import show
 
 _TIMESTAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", re.ASCII)
@@ -35,9 +35,8 @@ class FixedClock:
         if isinstance(moment, str):
             moment = parse_timestamp(moment, field="moment")
         if moment.tzinfo is None:
-            raise InvalidParameter(
-                f"moment is {moment.isoformat()}, without a time zone; give an aware datetime",
-                field="moment",
+            raise refusal_of("moment")(
+                f"is {moment.isoformat()}, without a time zone; give an aware datetime"
             )
         self._moment = moment.astimezone(UTC)
 
@@ -57,10 +56,9 @@ def parse_timestamp(value: object, *, field: str) -> datetime:
             return datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         except ValueError:
             pass
-    raise InvalidParameter(
-        f"{field} is {show(value)}; a time is UTC to the second, YYYY-MM-DDTHH:MM:SSZ, "
-        "such as 2026-01-31T09:00:00Z",
-        field=field,
+    raise refusal_of(field)(
+        f"is {show(value)}; a time is UTC to the second, YYYY-MM-DDTHH:MM:SSZ, such as "
+        "2026-01-31T09:00:00Z"
     )
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter, format_epsilon
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import show
 
 PLACES: Final = 12
@@ -46,8 +47,7 @@ def parse_weight(value: object, *, field: str) -> Decimal:
             exponent = number.as_tuple().exponent
             if 0 < number <= LARGEST_WEIGHT and isinstance(exponent, int) and exponent >= -PLACES:
                 return number
-    raise InvalidParameter(
-        f"{field} is {show(value)}; a weight is a number in (0, {LARGEST_WEIGHT}] with at most "
-        f"{PLACES} decimals: correct it, and to keep an answer out of the budget make it plain",
-        field=field,
+    raise refusal_of(field)(
+        f"is {show(value)}; a weight is a number in (0, {LARGEST_WEIGHT}] with at most {PLACES} "
+        "decimals: correct it, and to keep an answer out of the budget make it plain"
     )

@@ -1,4 +1,4 @@
-"""The types of values that JSON can hold, for documents whose members are not known beforehand.
+"""Values that JSON can hold, for documents whose members are not known beforehand.
 
 A document of a known form is a frozen dataclass, or a ``TypedDict`` where it is read as it came.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 JsonValue: TypeAlias = Union[
     bool, int, float, str, "Sequence[JsonValue]", "Mapping[str, JsonValue]", None
@@ -29,3 +29,19 @@ class Facts:
     example: str | None = None
     default: object = None
     """Of one that may be missing, where that is not null."""
+
+
+def present(source: object, *names: str) -> JsonMembers:
+    """Return those of some fields of an object that are not None, as JSON."""
+    values = {name: getattr(source, name) for name in names}
+    return {name: _as_json(value) for name, value in values.items() if value is not None}
+
+
+def _as_json(value: Any) -> JsonValue:
+    if isinstance(value, tuple):
+        # a domain has thousands of categories
+        return [one if isinstance(one, str) else _as_json(one) for one in value]
+    if isinstance(value, bool | int | float | str):
+        return value
+    members: JsonValue = value.to_dict()
+    return members

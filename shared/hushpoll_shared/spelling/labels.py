@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import show
 
 # The white space of Unicode (property White_Space), as a closed list.
@@ -55,11 +55,10 @@ def check_ends(text: object, *, field: str, lines: bool = False) -> None:
     found = match[0]
     name = unicodedata.name(found[0], "a control character")
     place = "begins" if match.start() == 0 else "ends"
-    raise InvalidParameter(
-        f"{field} is {show(text)}, which {place} with U+{ord(found[0]):04X} ({name}), a character "
-        "that nobody sees; it must not start or end with white space or an invisible character: "
-        "remove it",
-        field=field,
+    raise refusal_of(field)(
+        f"is {show(text)}, which {place} with U+{ord(found[0]):04X} ({name}), a character that "
+        "nobody sees; it must not start or end with white space or an invisible character: remove "
+        "it"
     )
 
 
@@ -84,11 +83,10 @@ def check_apart(labels: Iterable[object], *, field: str) -> None:
             continue
         other = seen.setdefault(looks(label), label)
         if other != label:
-            raise InvalidParameter(
-                f"{field} has {show(other)} ({_points(other, label)}) and {show(label)} "
-                f"({_points(label, other)}), which look the same to a respondent; "
-                "call them differently, or remove one",
-                field=field,
+            raise refusal_of(field)(
+                f"has {show(other)} ({_points(other, label)}) and {show(label)} "
+                f"({_points(label, other)}), which look the same to a respondent; call them "
+                "differently, or remove one"
             )
 
 

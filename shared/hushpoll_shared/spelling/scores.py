@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import InvalidParameter, refusal_of
 from hushpoll_shared.spelling.text import show
 
 Score: TypeAlias = float | tuple[float, float]
@@ -43,10 +43,9 @@ def parse_scores_of(text: str, field: str = "scores") -> dict[str, list[Score]]:
     for part in text.split(";"):
         name, equals, scores = part.partition("=")
         if not equals or not name or name in named:
-            raise InvalidParameter(
-                f"{field} has the part {show(part)}; give NAME=SCORE,SCORE... once for each "
-                "attribute, with semicolons between them",
-                field=field,
+            raise refusal_of(field)(
+                f"has the part {show(part)}; give NAME=SCORE,SCORE... once for each attribute, "
+                "with semicolons between them"
             )
         named[name] = parse_scores(scores, field)
     return named

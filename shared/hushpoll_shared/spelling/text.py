@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.errors import show as show  # checks of every room import it from here
 
 NAME_LENGTH: Final = 64
@@ -24,6 +25,18 @@ OPERATOR_LENGTH: Final = 200
 SECTION_LENGTH: Final = 200
 HELP_LENGTH: Final = 1000
 THANKS_LENGTH: Final = 2000
+TEXT_RULES: Final = {
+    "title": (TITLE_LENGTH, False),
+    "description": (DESCRIPTION_LENGTH, True),
+    "operator": (OPERATOR_LENGTH, False),
+    "purpose": (PURPOSE_LENGTH, True),
+    "thanks": (THANKS_LENGTH, True),
+    "section": (SECTION_LENGTH, False),
+    "question": (QUESTION_LENGTH, False),
+    "help": (HELP_LENGTH, True),
+    "missing": (CATEGORY_LENGTH, False),
+}
+"""Longest length of each text of a survey or a question, and whether it may have line feeds."""
 
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
 
@@ -116,10 +129,9 @@ def is_name(value: object) -> bool:
 def check_name(value: object, *, field: str) -> str:
     """Return `value` if it is a name: 1 to 64 characters out of ``a-z 0-9 _ -``."""
     if not isinstance(value, str) or not is_name(value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, "
-            "'_' and '-': rename it",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; a name is 1 to {NAME_LENGTH} characters out of a-z, 0-9, '_' and "
+            "'-': rename it"
         )
     return value
 
@@ -130,34 +142,36 @@ def check_text(value: object, *, field: str, longest: int, lines: bool = False) 
     Refuses spaces at its ends and control characters; `lines`: line feeds are allowed inside.
     """
     if not isinstance(value, str):
-        raise InvalidParameter(
-            f"{field} is {show(value)} ({type(value).__name__}); it must be text: put it in quotes",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)} ({type(value).__name__}); it must be text: put it in quotes"
         )
     if not 1 <= len(value) <= longest:
-        raise InvalidParameter(
-            f"{field} is {show(value)}, {len(value)} characters long; "
-            f"it must have 1 to {longest} characters: "
-            f"{'shorten it' if value else 'write it, or leave it out'}",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}, {len(value)} characters long; it must have 1 to {longest} "
+            f"characters: {'shorten it' if value else 'write it, or leave it out'}"
         )
     if _FORBIDDEN.search(value.replace("\n", "") if lines else value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; control characters and directional overrides are not "
-            "allowed: remove them",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; control characters and directional overrides are not allowed: "
+            "remove them"
         )
     if value[0] == " " or value[-1] == " ":
-        raise InvalidParameter(
-            f"{field} is {show(value)}; it must not start or end with a space: remove the space",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; it must not start or end with a space: remove the space"
         )
     if not unicodedata.is_normalized("NFC", value):
-        raise InvalidParameter(
-            f"{field} is {show(value)}; text must be in Unicode normal form C: normalise it",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; text must be in Unicode normal form C: normalise it"
         )
     return value
+
+
+def check_texts(texts: Mapping[str, object], *names: str, where: str = "") -> None:
+    """Check those of some texts of a survey or a question that are there, by `TEXT_RULES`."""
+    for name in names:
+        if texts.get(name) is not None:
+            longest, lines = TEXT_RULES[name]
+            check_text(texts[name], field=f"{where}{name}", longest=longest, lines=lines)
 
 
 def normalized(value: object) -> object:

@@ -22,6 +22,7 @@ from hushpoll_protocols import (
     format_epsilon,
     parse_epsilon,
 )
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.base64url import b64decode
 from hushpoll_shared.spelling.canonical import (
     InvalidJson,
@@ -168,10 +169,9 @@ class Published(Terms):
         form = document.get("format")
         if form is not None and (type(form) is not int or form not in FORMATS):
             # Before its keys: a later format has some that this version does not know.
-            raise InvalidParameter(
-                f"format is {show(form)}; this version reads the formats "
-                f"{' and '.join(map(str, FORMATS))}: update hushpoll",
-                field="format",
+            raise refusal_of("format")(
+                f"is {show(form)}; this version reads the formats "
+                f"{' and '.join(map(str, FORMATS))}: update hushpoll"
             )
         if form == BLOCKS_FORMAT:
             check_keys(document, _BLOCKS_KEYS, _REQUIRED, where="")
@@ -181,24 +181,20 @@ class Published(Terms):
         _check_translations(document.get("translations"))
         attributes = document["attributes"]
         if not isinstance(attributes, list | tuple):
-            raise InvalidParameter(
-                f"attributes is {show(attributes)}; it must be a list", field="attributes"
-            )
+            raise refusal_of("attributes")(f"is {show(attributes)}; it must be a list")
         if len(attributes) > MOST_ATTRIBUTES:
             # Before the thresholds of thousands are computed: the manifest may be hostile.
-            raise InvalidParameter(
-                f"attributes has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}",
-                field="attributes",
+            raise refusal_of("attributes")(
+                f"has {len(attributes)} entries; a survey has 1 to {MOST_ATTRIBUTES}"
             )
         later = any(
             isinstance(one, Mapping) and not one.keys().isdisjoint(LATER_KEYS) for one in attributes
         )
         uses = later or bool({"together", "selects", "draws", "matrices"} & document.keys())
         if form == BLOCKS_FORMAT and not uses:
-            raise InvalidParameter(
-                f"together and draws are missing, and no attribute has {' or '.join(LATER_KEYS)}; "
-                f"such a survey is published in format {FORMAT}: resolve the manifest again",
-                field="together",
+            raise refusal_of("together")(
+                f"and draws are missing, and no attribute has {' or '.join(LATER_KEYS)}; such a "
+                f"survey is published in format {FORMAT}: resolve the manifest again"
             )
         parse_epsilon(check_canonical(document["epsilon"], field="epsilon"))
         terms = read_terms(document, canonical=True)
@@ -222,10 +218,9 @@ class Published(Terms):
             resolved = with_draws(resolved, terms["draws"])
         key = document.get("invitation_key")
         if key is None and terms.get("submission") == INVITED:
-            raise InvalidParameter(
-                "invitation_key is missing, and submission is invited; publish the survey on a "
-                "server, which fills it in",
-                field="invitation_key",
+            raise refusal_of("invitation_key")(
+                "is missing, and submission is invited; publish the survey on a server, which "
+                "fills it in"
             )
         published = cls(**terms, attributes=resolved, invitation_key=key)
         published._check_budget()
@@ -238,10 +233,9 @@ class Published(Terms):
         if self.invitation_key is not None:
             _check_key(self.invitation_key)
             if self.submission != INVITED:
-                raise InvalidParameter(
-                    f"invitation_key is given, and submission is {self.submission}; only a survey "
-                    "with submission invited has a key",
-                    field="invitation_key",
+                raise refusal_of("invitation_key")(
+                    f"is given, and submission is {self.submission}; only a survey with submission "
+                    "invited has a key"
                 )
         size = self.layout.record_size if self.later_format else 0
         if size > LARGEST_RECORD:
@@ -279,11 +273,10 @@ class Published(Terms):
         for block in self.blocks:
             path = f"{'together' if block.name in several else 'attributes'}[{block.name}].epsilon"
             if block.oracle.epsilon != parts[block.name]:
-                raise InvalidParameter(
-                    f"{path} is {format_epsilon(block.oracle.epsilon)}, but the "
-                    f"{self.split.kind} split of {format_epsilon(self.epsilon)} gives it "
-                    f"{format_epsilon(parts[block.name])}; do not answer this survey",
-                    field=path,
+                raise refusal_of(path)(
+                    f"is {format_epsilon(block.oracle.epsilon)}, but the {self.split.kind} split "
+                    f"of {format_epsilon(self.epsilon)} gives it "
+                    f"{format_epsilon(parts[block.name])}; do not answer this survey"
                 )
 
     @cached_property
@@ -493,10 +486,9 @@ def _check_key(value: object) -> None:
                 return
         except InvalidParameter:
             pass
-    raise InvalidParameter(
-        f"{field} is {show(value)}; it is {KEY_SIZE} bytes in base64url, which the server fills in "
-        "as it publishes a survey with submission invited: leave it out of a draft",
-        field=field,
+    raise refusal_of(field)(
+        f"is {show(value)}; it is {KEY_SIZE} bytes in base64url, which the server fills in as it "
+        "publishes a survey with submission invited: leave it out of a draft"
     )
 
 
@@ -512,7 +504,7 @@ def _check_translations(translations: object) -> None:
         for key in ("sections", "attributes", "selects", "select_help", "matrices"):
             if words.get(key) == {}:
                 path = f"{where}.{key}"
-                raise InvalidParameter(f"{path} is empty; leave it out", field=path)
+                raise refusal_of(path)("is empty; leave it out")
         questions = words.get("attributes")
         if isinstance(questions, Mapping):
             for name, question in questions.items():

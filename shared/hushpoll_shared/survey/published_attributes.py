@@ -14,6 +14,7 @@ from hushpoll_protocols import (
     format_epsilon,
     parse_epsilon,
 )
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.decimals import check_canonical
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -41,7 +42,7 @@ def read_attribute(
     `later` format has follow-ups.
     """
     if not isinstance(value, Mapping):
-        raise InvalidParameter(f"{where} is {show(value)}; it must be an object", field=where)
+        raise refusal_of(where)(f"is {show(value)}; it must be an object")
     if is_name(value.get("name")):
         where = f"attributes[{value['name']}]"
     # `protocol` is what tells the two kinds apart: a sensitive attribute without one is refused
@@ -55,9 +56,8 @@ def read_attribute(
     check_name(value["name"], field=f"{where}.name")
     check_no_null(value, where)
     if not isinstance(value["categories"], list | tuple):
-        raise InvalidParameter(
-            f"{where}.categories is {show(value['categories'])}; it must be a list of strings",
-            field=f"{where}.categories",
+        raise refusal_of(f"{where}.categories")(
+            f"is {show(value['categories'])}; it must be a list of strings"
         )
     protocol = value.get("protocol")
     if owner is not None and value["role"] != "plain":
@@ -84,7 +84,7 @@ def check_no_null(value: JsonObject, where: str) -> None:
     for key, inner in value.items():
         if inner is None:
             path = f"{where}.{key}" if where else key
-            raise InvalidParameter(f"{path} is null; leave it out", field=path)
+            raise refusal_of(path)("is null; leave it out")
 
 
 def checked_oracle(
@@ -97,10 +97,9 @@ def checked_oracle(
     parameters = value["parameters"]
     known = PROTOCOLS[protocol].oracle.parameter_names if protocol else ()
     if not isinstance(parameters, Mapping) or not set(parameters) <= set(known):
-        raise InvalidParameter(
-            f"{where}.parameters is {show(parameters)}; {protocol} has "
-            f"{', '.join(known) or 'none'}: resolve the manifest again",
-            field=f"{where}.parameters",
+        raise refusal_of(f"{where}.parameters")(
+            f"is {show(parameters)}; {protocol} has {', '.join(known) or 'none'}: resolve the "
+            "manifest again"
         )
     try:
         oracle = create(value["protocol"], k=k, epsilon=epsilon, **parameters)
@@ -112,10 +111,8 @@ def checked_oracle(
         ("thresholds", hex_thresholds(oracle)),
     ):
         if value[claim] != computed:
-            raise InvalidParameter(
-                f"{where}.{claim} is {show(value[claim])}, but {oracle.name} with k = {oracle.k} "
-                f"and epsilon = {format_epsilon(epsilon)} gives {computed}; "
-                "do not answer this survey",
-                field=f"{where}.{claim}",
+            raise refusal_of(f"{where}.{claim}")(
+                f"is {show(value[claim])}, but {oracle.name} with k = {oracle.k} and epsilon = "
+                f"{format_epsilon(epsilon)} gives {computed}; do not answer this survey"
             )
     return oracle

@@ -9,15 +9,14 @@ from decimal import Decimal
 from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.clock import parse_timestamp
+from hushpoll_shared.spelling.json_values import present
 from hushpoll_shared.spelling.text import (
-    DESCRIPTION_LENGTH,
-    OPERATOR_LENGTH,
-    PURPOSE_LENGTH,
-    THANKS_LENGTH,
     TITLE_LENGTH,
     check_name,
     check_text,
+    check_texts,
     number_of_entries,
     show,
 )
@@ -147,10 +146,7 @@ class Terms:
         check_integer(self.version, field="version", largest=LARGEST_VERSION)
         check_text(self.title, field="title", longest=TITLE_LENGTH)
         object.__setattr__(self, "epsilon", parse_epsilon(self.epsilon))
-        if self.description is not None:
-            check_text(
-                self.description, field="description", longest=DESCRIPTION_LENGTH, lines=True
-            )
+        check_texts(vars(self), "description", "operator", "purpose", "thanks")
         self._check_presentation()
         self._check_period()
         self._check_attributes()
@@ -172,15 +168,13 @@ class Terms:
         if self.protected is not None:
             self.protected.check(self.attributes)
         if self.submission not in SUBMISSIONS:
-            raise InvalidParameter(
-                f"submission is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}",
-                field="submission",
+            raise refusal_of("submission")(
+                f"is {show(self.submission)}; it is one of {', '.join(SUBMISSIONS)}"
             )
         check_integer(self.minimum_batch, field="minimum_batch", largest=LARGEST_BATCH)
         if self.release not in RELEASES:
-            raise InvalidParameter(
-                f"release is {show(self.release)}; it is one of {', '.join(RELEASES)}",
-                field="release",
+            raise refusal_of("release")(
+                f"is {show(self.release)}; it is one of {', '.join(RELEASES)}"
             )
 
     @property
@@ -234,26 +228,16 @@ class Terms:
         return wording(self, None if language is None else named.get(language))
 
     def _check_presentation(self) -> None:
-        if self.operator is not None:
-            check_text(self.operator, field="operator", longest=OPERATOR_LENGTH)
-        if self.purpose is not None:
-            check_text(self.purpose, field="purpose", longest=PURPOSE_LENGTH, lines=True)
-        if self.thanks is not None:
-            check_text(self.thanks, field="thanks", longest=THANKS_LENGTH, lines=True)
         if self.language is not None:
             check_language(self.language, field="language")
         if type(self.shared_device) is not bool:
-            raise InvalidParameter(
-                f"shared_device is {show(self.shared_device)}; it is true or false",
-                field="shared_device",
-            )
+            raise refusal_of("shared_device")(f"is {show(self.shared_device)}; it is true or false")
 
     def _check_period(self) -> None:
         opens, closes = self.opens_at, self.closes_at
         if opens is not None and closes is not None and not opens < closes:
-            raise InvalidParameter(
-                f"closes is {self.closes}, not after opens, {self.opens}; move one of them",
-                field="closes",
+            raise refusal_of("closes")(
+                f"is {self.closes}, not after opens, {self.opens}; move one of them"
             )
 
     def _check_attributes(self) -> None:
@@ -284,32 +268,21 @@ class Terms:
 
     def _terms_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {
-            "name": self.name,
-            "version": self.version,
-            "title": self.title,
+            **present(self, "name", "version", "title"),
             "epsilon": format_epsilon(self.epsilon),
             "split": self.split.to_json(),
-            "submission": self.submission,
-            "minimum_batch": self.minimum_batch,
-            "attributes": [attribute.to_dict() for attribute in self.attributes],
+            **present(self, "submission", "minimum_batch", "attributes", "description"),
+            **present(self, "operator", "purpose", "language", "opens", "closes", "thanks", "logo"),
         }
-        for key in ("description", "operator", "purpose", "language", "opens", "closes", "thanks"):
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
-        if self.logo is not None:
-            document["logo"] = self.logo.to_dict()
         if self.translations:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
             }
-        for key in ("together", "selects", "draws", "matrices"):
-            if getattr(self, key):
-                document[key] = [entry.to_dict() for entry in getattr(self, key)]
+        lists = [key for key in ("together", "selects", "draws", "matrices") if getattr(self, key)]
+        document |= present(self, *lists)
         if self.shared_device:
             document["shared_device"] = True
-        if self.protected is not None:
-            document["protected"] = self.protected.to_dict()
+        document |= present(self, "protected")
         # Surveys published before this term existed mean the same, and keep their digest.
         if self.release != DAILY:
             document["release"] = self.release
@@ -360,17 +333,14 @@ def _check_sections(attributes: Sequence[Attribute]) -> None:
 def check_number_of_attributes(number: int) -> None:
     """Refuse a survey with no attribute, or with more than `MOST_ATTRIBUTES`."""
     if not 1 <= number <= MOST_ATTRIBUTES:
-        raise InvalidParameter(
-            f"attributes has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: "
-            "add or remove some",
-            field="attributes",
+        raise refusal_of("attributes")(
+            f"has {number_of_entries(number)}; a survey has 1 to {MOST_ATTRIBUTES}: add or remove "
+            "some"
         )
 
 
 def check_integer(value: object, *, field: str, largest: int) -> int:
     """Return an integer in [1, `largest`]; refuses anything else."""
     if type(value) is not int or not 1 <= value <= largest:
-        raise InvalidParameter(
-            f"{field} is {show(value)}; it must be an integer in [1, {largest}]", field=field
-        )
+        raise refusal_of(field)(f"is {show(value)}; it must be an integer in [1, {largest}]")
     return value

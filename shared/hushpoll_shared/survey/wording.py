@@ -12,15 +12,15 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
-    DESCRIPTION_LENGTH,
     HELP_LENGTH,
-    PURPOSE_LENGTH,
     QUESTION_LENGTH,
     SECTION_LENGTH,
-    THANKS_LENGTH,
+    TEXT_RULES,
     TITLE_LENGTH,
     check_text,
     normalized,
@@ -45,11 +45,6 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3})
 _TEXTS: Final = ("description", "purpose", "thanks", "logo")
 _PARTS: Final = ("sections", "attributes", "selects", "select_help", "matrices")
 _KEYS: Final = frozenset({"title", *_TEXTS, *_PARTS})
-_LENGTHS: Final = {
-    "description": DESCRIPTION_LENGTH,
-    "purpose": PURPOSE_LENGTH,
-    "thanks": THANKS_LENGTH,
-}
 _ATTRIBUTE_KEYS: Final = frozenset({"question", "categories", "missing", "unit", "help", "ends"})
 
 
@@ -71,14 +66,9 @@ class Question:
     ends: tuple[str, str] | None = None
     """What is read at the ends of a scale."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the words as JSON, without the name and without what is absent."""
-        words = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in words.items()
-            if value is not None
-        }
+        return present(self, *(one.name for one in fields(self) if one.name != "name"))
 
 
 @dataclass(frozen=True)
@@ -107,11 +97,7 @@ class Translation:
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
-        document: dict[str, object] = {"title": self.title}
-        for key in _TEXTS:
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
+        document: dict[str, object] = {**present(self, "title", *_TEXTS)}
         parts = {
             "sections": dict(self.sections),
             "attributes": {one.name: one.to_dict() for one in self.questions},
@@ -158,10 +144,8 @@ class Wording:
 def check_language(value: object, *, field: str) -> str:
     """Return `value` if it is a language tag of BCP 47: a language, a script, a region."""
     if not isinstance(value, str) or _LANGUAGE.fullmatch(value) is None:
-        raise InvalidParameter(
-            f"{field} is {show(value)}; a language is written as de, pt-BR or zh-Hans: "
-            "write its tag",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(value)}; a language is written as de, pt-BR or zh-Hans: write its tag"
         )
     return value
 
@@ -171,10 +155,9 @@ def read_translations(value: object) -> tuple[Translation, ...]:
     if value is None:
         return ()
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_TRANSLATIONS:
-        raise InvalidParameter(
-            f"translations is {show(value)}; it must be a mapping of 1 to {MOST_TRANSLATIONS} "
-            "languages, such as de, to their words",
-            field="translations",
+        raise refusal_of("translations")(
+            f"is {show(value)}; it must be a mapping of 1 to {MOST_TRANSLATIONS} languages, such "
+            "as de, to their words"
         )
     for language in value:
         check_language(language, field="translations")
@@ -211,10 +194,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
     check_keys(document, _ATTRIBUTE_KEYS, (), where=path)
     categories = document.get("categories")
     if categories is not None and not isinstance(categories, list | tuple):
-        raise InvalidParameter(
-            f"{path}.categories is {show(categories)}; give a list of strings",
-            field=f"{path}.categories",
-        )
+        raise refusal_of(f"{path}.categories")(f"is {show(categories)}; give a list of strings")
     return Question(
         name,
         _words(document.get("question")),
@@ -228,7 +208,7 @@ def _read_question(name: str, value: object, where: str) -> Question:
 
 def _mapping(value: object, where: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidParameter(f"{where} is {show(value)}; it must be a mapping", field=where)
+        raise refusal_of(where)(f"is {show(value)}; it must be a mapping")
     return value
 
 
@@ -253,13 +233,11 @@ def check_translations(survey: Terms) -> None:
     for translation in survey.translations:
         where = f"translations[{translation.language}]"
         if translation.language == survey.language:
-            raise InvalidParameter(
-                f"{where} is the survey's own language; remove this translation", field=where
-            )
+            raise refusal_of(where)("is the survey's own language; remove this translation")
         check_text(translation.title, field=f"{where}.title", longest=TITLE_LENGTH)
-        for key, longest in _LENGTHS.items():
+        for key in ("description", "purpose", "thanks"):
             own, words = getattr(survey, key), getattr(translation, key)
-            _check_both(own, words, f"{where}.{key}", longest, lines=True)
+            _check_both(own, words, f"{where}.{key}", *TEXT_RULES[key])
         alt = None if survey.logo is None else survey.logo.alt
         _check_both(alt, translation.logo, f"{where}.logo", ALT_LENGTH)
         _check_sections(translation, survey.attributes, where)
@@ -299,11 +277,9 @@ def _check_scales(translation: Translation, matrices: Sequence[Matrix], where: s
             for key in SHARED_WORDS:
                 if getattr(first, key) != getattr(other, key):
                     path = f"{where}.attributes[{name}].{key}"
-                    raise InvalidParameter(
-                        f"{path} differs from that of {first.name}, and both are items of the "
-                        f"matrix {matrix.name}, whose answers have one wording: translate them "
-                        "alike",
-                        field=path,
+                    raise refusal_of(path)(
+                        f"differs from that of {first.name}, and both are items of the matrix "
+                        f"{matrix.name}, whose answers have one wording: translate them alike"
                     )
 
 
@@ -313,9 +289,7 @@ def _check_sections(translation: Translation, attributes: Sequence[Attribute], w
     for name in sorted(own | set(sections)):
         path = f"{where}.sections[{name}]"[:200]
         if name not in own:
-            raise InvalidParameter(
-                f"{path} translates a section that the survey does not have; remove it", field=path
-            )
+            raise refusal_of(path)("translates a section that the survey does not have; remove it")
         _check_both(name, sections.get(name), path, SECTION_LENGTH)
 
 
@@ -324,19 +298,17 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
     questions = {question.name: question for question in translation.questions}
     for name in questions:
         if name not in named:
-            raise InvalidParameter(
-                f"{where}.attributes has {show(name)}, which is no attribute of the survey; "
-                "rename or remove it",
-                field=f"{where}.attributes",
+            raise refusal_of(f"{where}.attributes")(
+                f"has {show(name)}, which is no attribute of the survey; rename or remove it"
             )
     for name, attribute in named.items():
         question = questions.get(name, Question(name))
         path = f"{where}.attributes[{name}]"
         if name in questions and not question.to_dict():
-            raise InvalidParameter(f"{path} translates nothing; remove it", field=path)
-        _check_both(attribute.question, question.question, f"{path}.question", QUESTION_LENGTH)
-        _check_both(attribute.missing, question.missing, f"{path}.missing", CATEGORY_LENGTH)
-        _check_both(attribute.help, question.help, f"{path}.help", HELP_LENGTH, lines=True)
+            raise refusal_of(path)("translates nothing; remove it")
+        for key in ("question", "missing", "help"):
+            own, words = getattr(attribute, key), getattr(question, key)
+            _check_both(own, words, f"{path}.{key}", *TEXT_RULES[key])
         _check_ends(attribute, question, path)
         _check_unit(attribute, question, path)
         _check_categories(attribute, question, path)
@@ -344,14 +316,10 @@ def _check_questions(translation: Translation, attributes: Sequence[Attribute], 
 
 def _check_ends(attribute: Attribute, question: Question, path: str) -> None:
     if attribute.ends is None and question.ends is not None:
-        raise InvalidParameter(
-            f"{path}.ends translates what the survey does not have; remove it", field=f"{path}.ends"
-        )
+        raise refusal_of(f"{path}.ends")("translates what the survey does not have; remove it")
     if attribute.ends is not None and question.ends is None:
-        raise InvalidParameter(
-            f"{path}.ends is missing: a respondent reads one language; translate "
-            f"{show(list(attribute.ends))}",
-            field=f"{path}.ends",
+        raise refusal_of(f"{path}.ends")(
+            f"is missing: a respondent reads one language; translate {show(list(attribute.ends))}"
         )
     if question.ends is not None:
         check_ends_of_scale(question.ends, where=path)
@@ -361,15 +329,11 @@ def _check_unit(attribute: Attribute, question: Question, path: str) -> None:
     number = attribute.number
     if question.unit is not None:
         if number is None or number.unit is None:
-            raise InvalidParameter(
-                f"{path}.unit translates what the survey does not have; remove it",
-                field=f"{path}.unit",
-            )
+            raise refusal_of(f"{path}.unit")("translates what the survey does not have; remove it")
         check_text(question.unit, field=f"{path}.unit", longest=UNIT_LENGTH)
     if number is not None and question.categories is not None:
-        raise InvalidParameter(
-            f"{path}.categories translates numbers, which stay as they are; remove it",
-            field=f"{path}.categories",
+        raise refusal_of(f"{path}.categories")(
+            "translates numbers, which stay as they are; remove it"
         )
 
 
@@ -377,19 +341,17 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
     if question.categories is None:
         categories = attribute.categories
     elif len(question.categories) != len(attribute.categories):
-        raise InvalidParameter(
-            f"{path}.categories has {len(question.categories)} entries and the attribute has "
-            f"{len(attribute.categories)}; translate each, in the same order",
-            field=f"{path}.categories",
+        raise refusal_of(f"{path}.categories")(
+            f"has {len(question.categories)} entries and the attribute has "
+            f"{len(attribute.categories)}; translate each, in the same order"
         )
     else:
         categories = question.categories
         for position, category in enumerate(categories):
             if category == "":
-                raise InvalidParameter(
-                    f"{path}.categories[{position}] is empty, and other answers are translated; "
-                    f"translate {show(attribute.categories[position])} too, or none of them",
-                    field=f"{path}.categories[{position}]",
+                raise refusal_of(f"{path}.categories[{position}]")(
+                    "is empty, and other answers are translated; translate "
+                    f"{show(attribute.categories[position])} too, or none of them"
                 )
             check_text(category, field=f"{path}.categories[{position}]", longest=CATEGORY_LENGTH)
     missing = () if question.missing is None else (question.missing,)
@@ -402,52 +364,32 @@ def _check_categories(attribute: Attribute, question: Question, path: str) -> No
 
 
 def _check_both(
-    own: str | None, words: object, path: str, longest: int, *, lines: bool = False
+    own: str | None, words: object, path: str, longest: int, lines: bool = False
 ) -> None:
     """Refuse a text that is translated and not there, or there and not translated."""
     if own is None and words is None:
         return
     if own is None:
-        raise InvalidParameter(
-            f"{path} translates what the survey does not have; remove it", field=path
-        )
+        raise refusal_of(path)("translates what the survey does not have; remove it")
     if words is None:
-        raise InvalidParameter(
-            f"{path} is missing: a respondent reads one language; translate {show(own)}",
-            field=path,
+        raise refusal_of(path)(
+            f"is missing: a respondent reads one language; translate {show(own)}"
         )
     check_text(words, field=path, longest=longest, lines=lines)
 
 
 def wording(survey: Terms, translation: Translation | None) -> Wording:
     """Return what a respondent reads: the survey's own words, or those of a translation."""
-    attributes, selects, matrices = survey.attributes, survey.selects, survey.matrices
-    if translation is None:
-        return Wording(
-            survey.language,
-            survey.title,
-            survey.description,
-            survey.purpose,
-            tuple(attribute.question or attribute.name for attribute in attributes),
-            tuple(attribute.domain for attribute in attributes),
-            tuple(attribute.section for attribute in attributes),
-            tuple(select.question or select.name for select in selects),
-            tuple(None if one.number is None else one.number.unit for one in attributes),
-            tuple(attribute.help for attribute in attributes),
-            tuple(select.help for select in selects),
-            tuple(attribute.ends for attribute in attributes),
-            survey.thanks,
-            None if survey.logo is None else survey.logo.alt,
-            tuple(matrix.question or matrix.name for matrix in matrices),
-        )
-    words = {question.name: question for question in translation.questions}
-    sections = dict(translation.sections)
+    attributes, source = survey.attributes, translation or _own_words(survey)
+    words = {question.name: question for question in source.questions}
     questions = [words.get(attribute.name, Question(attribute.name)) for attribute in attributes]
+    sections, helps = dict(source.sections), dict(source.select_help)
+    selects, matrices = dict(source.selects), dict(source.matrices)
     return Wording(
-        translation.language,
-        translation.title,
-        translation.description,
-        translation.purpose,
+        survey.language if translation is None else translation.language,
+        source.title,
+        source.description,
+        source.purpose,
         tuple(question.question or question.name for question in questions),
         tuple(
             (question.categories or attribute.categories)
@@ -455,19 +397,36 @@ def wording(survey: Terms, translation: Translation | None) -> Wording:
             + attribute.domain[len(attribute.answers) :]
             for question, attribute in zip(questions, attributes, strict=True)
         ),
-        tuple(
-            None if attribute.section is None else sections[attribute.section]
-            for attribute in attributes
-        ),
-        tuple(dict(translation.selects).get(select.name, select.name) for select in selects),
+        tuple(one.section and sections[one.section] for one in attributes),
+        tuple(selects.get(select.name, select.name) for select in survey.selects),
         tuple(
             question.unit or (None if attribute.number is None else attribute.number.unit)
             for question, attribute in zip(questions, attributes, strict=True)
         ),
         tuple(question.help for question in questions),
-        tuple(dict(translation.select_help).get(select.name) for select in selects),
+        tuple(helps.get(select.name) for select in survey.selects),
         tuple(question.ends for question in questions),
-        translation.thanks,
-        translation.logo,
-        tuple(dict(translation.matrices).get(matrix.name, matrix.name) for matrix in matrices),
+        source.thanks,
+        source.logo,
+        tuple(matrices.get(matrix.name, matrix.name) for matrix in survey.matrices),
+    )
+
+
+def _own_words(survey: Terms) -> Translation:
+    """Return the words of a survey in its own language, which it may not state."""
+    return Translation(
+        survey.language or "",
+        survey.title,
+        survey.description,
+        survey.purpose,
+        tuple((one.section, one.section) for one in survey.attributes if one.section),
+        tuple(
+            Question(one.name, one.question, missing=one.missing, help=one.help, ends=one.ends)
+            for one in survey.attributes
+        ),
+        tuple((one.name, one.question) for one in survey.selects if one.question),
+        tuple((one.name, one.help) for one in survey.selects if one.help),
+        survey.thanks,
+        None if survey.logo is None else survey.logo.alt,
+        tuple((one.name, one.question) for one in survey.matrices if one.question),
     )

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from hushpoll_protocols import format_epsilon
-from hushpoll_protocols.errors import InvalidParameter, MissingExtra
+from hushpoll_protocols.errors import InvalidParameter, MissingExtra, refusal_of
 from hushpoll_protocols.odds import odds_factor
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.text import show
@@ -135,10 +135,8 @@ def format_of(file: PurePath, *, others: Sequence[str] = ()) -> TableFormat:
     form = TABLE_FORMATS.get(file.suffix.lower().removeprefix("."))
     if form is None:
         endings = " or ".join(f".{name}" for name in (*TABLE_FORMATS, *others))
-        raise InvalidParameter(
-            f"out is {show(str(file))}, whose ending names no table; give a file that ends in "
-            f"{endings}",
-            field="out",
+        raise refusal_of("out")(
+            f"is {show(str(file))}, whose ending names no table; give a file that ends in {endings}"
         )
     return form
 

@@ -16,15 +16,14 @@ from hushpoll_protocols import (
     InvalidParameter,
     format_epsilon,
 )
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
-    HELP_LENGTH,
-    QUESTION_LENGTH,
-    SECTION_LENGTH,
     check_name,
     check_text,
+    check_texts,
     normalized,
     show,
 )
@@ -82,21 +81,16 @@ class Attribute:
         check_name(self.name, field="attributes[].name")
         where = f"attributes[{self.name}]"
         if self.role not in ROLES:
-            raise InvalidParameter(
-                f"{where}.role is {show(self.role)}; a role is one of {', '.join(ROLES)}",
-                field=f"{where}.role",
+            raise refusal_of(f"{where}.role")(
+                f"is {show(self.role)}; a role is one of {', '.join(ROLES)}"
             )
         self._check_domain(where)
-        if self.question is not None:
-            check_text(self.question, field=f"{where}.question", longest=QUESTION_LENGTH)
-        if self.help is not None:
-            check_text(self.help, field=f"{where}.help", longest=HELP_LENGTH, lines=True)
+        check_texts(vars(self), "question", "help", where=f"{where}.")
         if self.protocol is not None:
             self._check_protocol(where)
         if self.positive is not None:
             self._check_positive(where)
-        if self.section is not None:
-            check_text(self.section, field=f"{where}.section", longest=SECTION_LENGTH)
+        check_texts(vars(self), "section", where=f"{where}.")
         if self.scale is not None:
             self._check_scale(where)
         if self.number is not None:
@@ -115,14 +109,12 @@ class Attribute:
                     field=f"{where}.categories",
                 )
             seen.add(category)
-        if self.missing is not None:
-            check_text(self.missing, field=f"{where}.missing", longest=CATEGORY_LENGTH)
-            if self.missing in seen:
-                raise InvalidParameter(
-                    f"{where}.missing is {show(self.missing)}, which is also listed in its "
-                    "categories; the missing category is one more: remove it from the categories",
-                    field=f"{where}.missing",
-                )
+        check_texts(vars(self), "missing", where=f"{where}.")
+        if self.missing in seen:
+            raise refusal_of(f"{where}.missing")(
+                f"is {show(self.missing)}, which is also listed in its categories; the missing "
+                "category is one more: remove it from the categories"
+            )
         if self.ask_if is not None and NOT_ASKED in (*self.categories, self.missing):
             raise InvalidParameter(
                 f"{where} has the category {show(NOT_ASKED)}, which every follow-up has besides "
@@ -147,38 +139,32 @@ class Attribute:
 
     def _check_positive(self, where: str) -> None:
         if self.role != "target":
-            raise InvalidParameter(
-                f"{where}.positive is {show(self.positive)} but its role is {self.role}; only a "
-                "target has a positive category: remove it",
-                field=f"{where}.positive",
+            raise refusal_of(f"{where}.positive")(
+                f"is {show(self.positive)} but its role is {self.role}; only a target has a "
+                "positive category: remove it"
             )
         if self.positive not in self.categories:
-            raise InvalidParameter(
-                f"{where}.positive is {show(self.positive)}, which is none of its categories; "
-                "name one of them",
-                field=f"{where}.positive",
+            raise refusal_of(f"{where}.positive")(
+                f"is {show(self.positive)}, which is none of its categories; name one of them"
             )
 
     def _check_scale(self, where: str) -> None:
         if self.scale not in SCALES:
-            raise InvalidParameter(
-                f"{where}.scale is {show(self.scale)}; a scale is one of {', '.join(SCALES)}",
-                field=f"{where}.scale",
+            raise refusal_of(f"{where}.scale")(
+                f"is {show(self.scale)}; a scale is one of {', '.join(SCALES)}"
             )
         if self.scale == NPS and self.categories != NPS_CATEGORIES:
-            raise InvalidParameter(
-                f"{where}.scale is {NPS}, whose answers are the scores 0 to 10; give the attribute "
-                "range: [0, 10] in place of its categories",
-                field=f"{where}.scale",
+            raise refusal_of(f"{where}.scale")(
+                f"is {NPS}, whose answers are the scores 0 to 10; give the attribute range: [0, "
+                "10] in place of its categories"
             )
 
     def _check_layout(self, where: str) -> None:
         if self.ends is not None:
             if self.scale is None:
-                raise InvalidParameter(
-                    f"{where}.ends is {show(list(self.ends))}, and the question has no scale; only "
-                    "the ends of a scale have texts: add scale: ordinal, or leave ends out",
-                    field=f"{where}.ends",
+                raise refusal_of(f"{where}.ends")(
+                    f"is {show(list(self.ends))}, and the question has no scale; only the ends of "
+                    "a scale have texts: add scale: ordinal, or leave ends out"
                 )
             check_ends_of_scale(self.ends, where=where)
         if self.shuffle is None:
@@ -187,10 +173,9 @@ class Attribute:
             value = getattr(self, key)
             if value is not None:
                 shown = "given" if key == "number" else show(value)
-                raise InvalidParameter(
-                    f"{where}.shuffle is given, and {key} is {shown}; answers that are ordered "
-                    f"keep their order: leave shuffle or {key} out",
-                    field=f"{where}.shuffle",
+                raise refusal_of(f"{where}.shuffle")(
+                    f"is given, and {key} is {shown}; answers that are ordered keep their order: "
+                    f"leave shuffle or {key} out"
                 )
         self.shuffle.check(f"{where}.shuffle", len(self.categories))
 
@@ -210,10 +195,8 @@ class Attribute:
         number.check(where, self.categories, clear=not self.perturbed)
         for label in (self.missing, None if self.ask_if is None else NOT_ASKED):
             if label is not None and number.value_of(label) is not None:
-                raise InvalidParameter(
-                    f"{where}.missing is {show(label)}, which is one of its numbers: call it "
-                    "something else",
-                    field=f"{where}.missing",
+                raise refusal_of(f"{where}.missing")(
+                    f"is {show(label)}, which is one of its numbers: call it something else"
                 )
 
     @cached_property
@@ -300,10 +283,9 @@ class Attribute:
             return self._number_code(self.number, answer)
         if answer is None:
             if self.missing_code is None:
-                raise InvalidParameter(
-                    f"{self.name} has no answer, and the survey gives it no category for a missing "
-                    f"one; answer with one of {_listed(self.answers)}",
-                    field=self.name,
+                raise refusal_of(self.name)(
+                    "has no answer, and the survey gives it no category for a missing one; answer "
+                    f"with one of {_listed(self.answers)}"
                 )
             return self.missing_code
         kind = type(answer).__name__
@@ -369,22 +351,9 @@ class Attribute:
 
     def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, without what is absent."""
-        document: JsonMembers = {"name": self.name, "role": self.role}
-        if self.number is None:
-            document["categories"] = list(self.categories)
-        else:
-            document["number"] = self.number.to_dict()
-        for key in ("missing", "question", "protocol", "positive", "section", "scale", "help"):
-            value = getattr(self, key)
-            if value is not None:
-                document[key] = value
-        if self.ends is not None:
-            document["ends"] = list(self.ends)
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        if self.ask_if is not None:
-            document["ask_if"] = self.ask_if.to_dict()
-        return document
+        domain = "categories" if self.number is None else "number"
+        texts = ("missing", "question", "protocol", "positive", "section", "scale", "help")
+        return present(self, "name", "role", domain, *texts, "ends", "shuffle", "ask_if")
 
 
 @dataclass(frozen=True)
@@ -437,9 +406,7 @@ def hex_thresholds(oracle: FrequencyOracle) -> dict[str, str]:
 def check_protocol(value: object, *, field: str) -> str:
     """Return `value` if it is the name of a protocol."""
     if not isinstance(value, str) or value not in PROTOCOLS:
-        raise InvalidParameter(
-            f"{field} is {show(value)}; a protocol is one of {', '.join(PROTOCOLS)}", field=field
-        )
+        raise refusal_of(field)(f"is {show(value)}; a protocol is one of {', '.join(PROTOCOLS)}")
     return value
 
 

@@ -14,6 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from hushpoll_protocols import K_MAX, InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import is_name, normalized, show
 
 if TYPE_CHECKING:
@@ -47,30 +48,25 @@ def read_ask_if(value: object, *, where: str) -> AskIf | None:
     path = f"{where}.ask_if"
     form = "it names one earlier question with a list of its categories, such as smokes: [daily]"
     if not isinstance(value, Mapping):
-        raise InvalidParameter(f"{path} is {show(value)}; {form}", field=path)
+        raise refusal_of(path)(f"is {show(value)}; {form}")
     if len(value) != 1:
-        raise InvalidParameter(
-            f"{path} names {len(value)} questions; {form}: name one, which may be a follow-up "
-            "itself, or leave ask_if out",
-            field=path,
+        raise refusal_of(path)(
+            f"names {len(value)} questions; {form}: name one, which may be a follow-up itself, or "
+            "leave ask_if out"
         )
     ((router, categories),) = value.items()
     if not is_name(router):
-        raise InvalidParameter(
-            f"{path} names {show(router)}, which is no name of an attribute; {form}", field=path
-        )
+        raise refusal_of(path)(f"names {show(router)}, which is no name of an attribute; {form}")
     if not isinstance(categories, list | tuple):
-        raise InvalidParameter(
-            f"{path} has {show(categories)} for {router}; give a list of categories of {router}",
-            field=path,
+        raise refusal_of(path)(
+            f"has {show(categories)} for {router}; give a list of categories of {router}"
         )
     labels = tuple(str(one) if type(one) is int else normalized(one) for one in categories)
     for label in labels:
         if not isinstance(label, str):
-            raise InvalidParameter(
-                f"{path} has {show(label)}, which is no text; name categories of "
-                f"{router}, in quotes where YAML reads them as something else",
-                field=path,
+            raise refusal_of(path)(
+                f"has {show(label)}, which is no text; name categories of {router}, in quotes "
+                "where YAML reads them as something else"
             )
     return AskIf(router, tuple(str(label) for label in labels))
 
@@ -94,10 +90,9 @@ def check_follow_ups(attributes: Sequence[Attribute]) -> None:
         if router is None:
             continue  # refused above
         if places[router.name] > places[attribute.name]:
-            raise InvalidParameter(
-                f"{path} names {router.name}, which is asked later; a follow-up stands after its "
-                f"router: move {attribute.name} behind {router.name}",
-                field=path,
+            raise refusal_of(path)(
+                f"names {router.name}, which is asked later; a follow-up stands after its router: "
+                f"move {attribute.name} behind {router.name}"
             )
         _check_categories(condition, router, path)
         if attribute.role == "target":
@@ -126,10 +121,9 @@ def _check_router(
     if condition is None:
         return
     if router is None:
-        raise InvalidParameter(
-            f"{path} names {show(condition.router)}, which is no attribute of the survey; its "
-            f"attributes are {', '.join(declared)}: correct the name",
-            field=path,
+        raise refusal_of(path)(
+            f"names {show(condition.router)}, which is no attribute of the survey; its attributes "
+            f"are {', '.join(declared)}: correct the name"
         )
     chain = [attribute.name]
     step: Attribute | None = router
@@ -139,57 +133,48 @@ def _check_router(
     if step is None:
         return
     if router.name == attribute.name:
-        raise InvalidParameter(
-            f"{path} names {attribute.name} itself; a follow-up is asked after the answer to "
-            "another question: name that one, or leave ask_if out",
-            field=path,
+        raise refusal_of(path)(
+            f"names {attribute.name} itself; a follow-up is asked after the answer to another "
+            "question: name that one, or leave ask_if out"
         )
-    raise InvalidParameter(
-        f"{path} is part of a cycle: {' after '.join((*chain, step.name))}; a question "
-        "comes before its follow-ups: leave ask_if out of one of them",
-        field=path,
+    raise refusal_of(path)(
+        f"is part of a cycle: {' after '.join((*chain, step.name))}; a question comes before its "
+        "follow-ups: leave ask_if out of one of them"
     )
 
 
 def _check_categories(condition: AskIf, router: Attribute, path: str) -> None:
     known = router.categories
     if router.number is not None:
-        raise InvalidParameter(
-            f"{path} names {router.name}, which is answered by a number; a router has categories: "
-            f"give {router.name} categories, or leave ask_if out",
-            field=path,
+        raise refusal_of(path)(
+            f"names {router.name}, which is answered by a number; a router has categories: give "
+            f"{router.name} categories, or leave ask_if out"
         )
     if not condition.categories:
-        raise InvalidParameter(
-            f"{path} has an empty list for {router.name}, so nobody would be asked; name "
-            f"categories of {router.name}, or remove the question",
-            field=path,
+        raise refusal_of(path)(
+            f"has an empty list for {router.name}, so nobody would be asked; name categories of "
+            f"{router.name}, or remove the question"
         )
     domain, seen = frozenset(known), set[str]()
     for category in condition.categories:
         if category == router.missing or (router.ask_if is not None and category == NOT_ASKED):
-            raise InvalidParameter(
-                f"{path} has {show(category)}; after a router that was skipped or not asked, "
-                "a follow-up is not asked: remove it",
-                field=path,
+            raise refusal_of(path)(
+                f"has {show(category)}; after a router that was skipped or not asked, a follow-up "
+                "is not asked: remove it"
             )
         if category not in domain:
             shown = ", ".join(show(one) for one in known[:12])
-            raise InvalidParameter(
-                f"{path} has {show(category)}, which is no category of {router.name}; its "
-                f"categories are {shown}{', ...' if len(known) > 12 else ''}: correct it",
-                field=path,
+            raise refusal_of(path)(
+                f"has {show(category)}, which is no category of {router.name}; its categories are "
+                f"{shown}{', ...' if len(known) > 12 else ''}: correct it"
             )
         if category in seen:
-            raise InvalidParameter(
-                f"{path} has {show(category)} twice; name each category once", field=path
-            )
+            raise refusal_of(path)(f"has {show(category)} twice; name each category once")
         seen.add(category)
     if len(condition.categories) == len(known):
-        raise InvalidParameter(
-            f"{path} has all {len(known)} categories of {router.name}, so the question would "
-            "be asked after every answer; name fewer, or leave ask_if out",
-            field=path,
+        raise refusal_of(path)(
+            f"has all {len(known)} categories of {router.name}, so the question would be asked "
+            "after every answer; name fewer, or leave ask_if out"
         )
 
 

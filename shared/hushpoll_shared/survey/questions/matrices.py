@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.spelling.json_values import JsonObject
-from hushpoll_shared.spelling.text import QUESTION_LENGTH, check_text, show
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, present
+from hushpoll_shared.spelling.text import check_texts, show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
 from hushpoll_shared.survey.questions.presentation import Shuffle, read_shuffle
@@ -53,14 +54,9 @@ class Matrix:
     shuffle: Shuffle | None = None
     """Whether a device draws the order in which it shows the items."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
-        if self.question is not None:
-            document["question"] = self.question
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        return document
+        return present(self, *KEYS)
 
 
 def read_matrices(value: object) -> tuple[Matrix, ...]:
@@ -73,8 +69,7 @@ def read_matrices(value: object) -> tuple[Matrix, ...]:
 
 def _matrix(entry: JsonObject, items: tuple[str, ...], where: str) -> Matrix:
     question = entry.get("question")
-    if "question" in entry:
-        check_text(question, field=f"{where}.question", longest=QUESTION_LENGTH)
+    check_texts(entry, "question", where=f"{where}.")
     text = None if question is None else str(question)
     return Matrix(str(entry["name"]), items, text, read_shuffle(entry.get("shuffle"), where=where))
 
@@ -101,18 +96,16 @@ def check_matrices(
     for matrix in matrices:
         where = f"matrices[{matrix.name}]"
         if matrix.name in taken:
-            raise InvalidParameter(
-                f"{where}.name is {show(matrix.name)}, the name of {taken[matrix.name]}; names of "
-                "matrices, attributes, select-alls and draws differ: rename the matrix",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(matrix.name)}, the name of {taken[matrix.name]}; names of matrices, "
+                "attributes, select-alls and draws differ: rename the matrix"
             )
         taken[matrix.name] = "another matrix"
         block = blocks.get(matrix.name)
         if block is not None and tuple(block) != matrix.attributes:
-            raise InvalidParameter(
-                f"{where}.name is {show(matrix.name)}, the name of a block of other questions; a "
-                "block of that name has the items of the matrix in order: rename one of them",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(matrix.name)}, the name of a block of other questions; a block of that "
+                "name has the items of the matrix in order: rename one of them"
             )
         if matrix.shuffle is not None:
             matrix.shuffle.check(f"{where}.shuffle", len(matrix.attributes), "items")
@@ -126,20 +119,18 @@ def _check_items(
     field = f"matrices[{matrix.name}].attributes"
     for name in matrix.attributes:
         if name in owners:
-            raise InvalidParameter(
-                f"{field} has {show(name)}, which is a part of {owners[name]} too; an item is in "
-                "one matrix, and is no option of a select-all: take it out of one of them",
-                field=field,
+            raise refusal_of(field)(
+                f"has {show(name)}, which is a part of {owners[name]} too; an item is in one "
+                "matrix, and is no option of a select-all: take it out of one of them"
             )
     places = {attribute.name: place for place, attribute in enumerate(attributes)}
     first = places.get(matrix.attributes[0], 0) if matrix.attributes else 0
     items = attributes[first : first + len(matrix.attributes)]
     if len(items) < 2 or tuple(item.name for item in items) != matrix.attributes:
-        raise InvalidParameter(
-            f"{field} is {show(list(matrix.attributes))}; the items of a matrix are two or more "
-            "attributes that stand next to each other, each once and in order: correct the names, "
-            "or put the questions next to each other",
-            field=field,
+        raise refusal_of(field)(
+            f"is {show(list(matrix.attributes))}; the items of a matrix are two or more attributes "
+            "that stand next to each other, each once and in order: correct the names, or put the "
+            "questions next to each other"
         )
     for item in items:
         _check_item(item, items[0], matrix)
@@ -149,17 +140,15 @@ def _check_item(item: Attribute, first: Attribute, matrix: Matrix) -> None:
     where = f"attributes[{item.name}]"
     for key in SHARED:
         if getattr(item, key) != getattr(first, key):
-            raise InvalidParameter(
-                f"{where}.{key} differs from that of {first.name}, and both are items of the "
-                f"matrix {matrix.name}; its items have the same answers and stand together: give "
-                "them the same, or ask the question outside the matrix",
-                field=f"{where}.{key}",
+            raise refusal_of(f"{where}.{key}")(
+                f"differs from that of {first.name}, and both are items of the matrix "
+                f"{matrix.name}; its items have the same answers and stand together: give them the "
+                "same, or ask the question outside the matrix"
             )
     if item.ask_if is not None and item.ask_if.router in matrix.attributes:
-        raise InvalidParameter(
-            f"{where}.ask_if names {item.ask_if.router}, an item of the same matrix; a matrix is "
-            "asked as a whole: ask the follow-up outside the matrix",
-            field=f"{where}.ask_if",
+        raise refusal_of(f"{where}.ask_if")(
+            f"names {item.ask_if.router}, an item of the same matrix; a matrix is asked as a "
+            "whole: ask the follow-up outside the matrix"
         )
     for key, has in (
         ("question", item.question is None),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import check_name, is_name, show
 
@@ -47,16 +47,13 @@ class NamedList:
         if value is None:
             return
         if not isinstance(value, list | tuple) or (filled and not value):
-            raise InvalidParameter(
-                f"{self.field} is {show(value)}; it is {self.list_words}: {self.remedy}",
-                field=self.field,
+            raise refusal_of(self.field)(
+                f"is {show(value)}; it is {self.list_words}: {self.remedy}"
             )
         for place, entry in enumerate(value):
             where = f"{self.field}[{place}]"
             if not isinstance(entry, Mapping):
-                raise InvalidParameter(
-                    f"{where} is {show(entry)}; it is {self.entry_words}", field=where
-                )
+                raise refusal_of(where)(f"is {show(entry)}; it is {self.entry_words}")
             if is_name(entry.get("name")):
                 where = f"{self.field}[{entry['name']}]"
             check_keys(entry, frozenset(known), tuple(needed), where=where)
@@ -66,7 +63,5 @@ class NamedList:
     def members(self, value: object, path: str) -> tuple[str, ...]:
         """Return a list of names of what belongs to an entry."""
         if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-            raise InvalidParameter(
-                f"{path} is {show(value)}; it is a list of {self.member_words}", field=path
-            )
+            raise refusal_of(path)(f"is {show(value)}; it is a list of {self.member_words}")
         return tuple(value)

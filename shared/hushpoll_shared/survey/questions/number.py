@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hushpoll_protocols import K_MAX, Bits, InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.thresholds import Q
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import check_text, normalized, show
 
 LARGEST_NUMBER: Final = 10**12
@@ -54,9 +55,7 @@ class Number:
 
     def to_dict(self) -> JsonMembers:
         """Return the number as JSON, without what is absent."""
-        document: JsonMembers = {"low": self.low, "high": self.high}
-        if self.unit is not None:
-            document["unit"] = self.unit
+        document = present(self, *KEYS)
         if self.anchors:
             document["anchors"] = list(self.anchors)
         if self.aim != MEAN:
@@ -78,17 +77,15 @@ class Number:
         except ValueError:
             anchors = []
         if not anchors or [str(anchor) for anchor in anchors] != list(categories):
-            raise InvalidParameter(
-                f"{path} is {show(list(categories))}; the categories of a number are its anchors, "
-                "whole numbers in digits: publish the manifest again",
-                field=path,
+            raise refusal_of(path)(
+                f"is {show(list(categories))}; the categories of a number are its anchors, whole "
+                "numbers in digits: publish the manifest again"
             )
         _check_anchors(anchors, self, path)
         if clear and len(anchors) != self.values:
-            raise InvalidParameter(
-                f"{path} has {len(anchors)} values, and {where} leaves in clear, so it has all "
-                f"{self.values} from {self.low} to {self.high}; publish the manifest again",
-                field=path,
+            raise refusal_of(path)(
+                f"has {len(anchors)} values, and {where} leaves in clear, so it has all "
+                f"{self.values} from {self.low} to {self.high}; publish the manifest again"
             )
 
     def value_of(self, answer: object) -> int | None:
@@ -132,15 +129,14 @@ def read_number(value: object, *, where: str, published: bool) -> Number | None:
         return None
     path = f"{where}.number"
     if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{path} is {show(value)}; it is a mapping with low, high and a unit, such as "
-            "{low: 0, high: 5000, unit: euros}",
-            field=path,
+        raise refusal_of(path)(
+            f"is {show(value)}; it is a mapping with low, high and a unit, such as {{low: 0, high: "
+            "5000, unit: euros}"
         )
     check_keys(value, frozenset(KEYS if published else DRAFT_KEYS), KEYS[:2], where=path)
     for key in ("unit", "anchors", "for"):
         if published and key in value and value[key] is None:
-            raise InvalidParameter(f"{path}.{key} is null; leave it out", field=f"{path}.{key}")
+            raise refusal_of(f"{path}.{key}")("is null; leave it out")
     number = Number(
         value["low"],
         value["high"],
@@ -152,10 +148,9 @@ def read_number(value: object, *, where: str, published: bool) -> Number | None:
     if number.anchors:
         _check_anchors(number.anchors, number, f"{path}.anchors")
     if number.aim not in AIMS:
-        raise InvalidParameter(
-            f"{path}.for is {show(number.aim)}; anchors are chosen for one of {', '.join(AIMS)}: "
-            "name one, or leave it out",
-            field=f"{path}.for",
+        raise refusal_of(f"{path}.for")(
+            f"is {show(number.aim)}; anchors are chosen for one of {', '.join(AIMS)}: name one, or "
+            "leave it out"
         )
     if number.anchors and value.get("for") is not None:
         raise InvalidParameter(
@@ -179,11 +174,10 @@ def draft_categories(number: Number, where: str, *, clear: bool, missing: bool) 
             field=f"{path}.{key}",
         )
     if number.values + missing > K_MAX:
-        raise InvalidParameter(
-            f"{path} has the {number.values} values from {number.low} to {number.high}; a number "
-            f"that leaves in clear has at most {K_MAX - missing}: make its role sensitive, which "
-            "has no such limit, or ask in a larger unit",
-            field=path,
+        raise refusal_of(path)(
+            f"has the {number.values} values from {number.low} to {number.high}; a number that "
+            f"leaves in clear has at most {K_MAX - missing}: make its role sensitive, which has no "
+            "such limit, or ask in a larger unit"
         )
     return tuple(map(str, range(number.low, number.high + 1)))
 
@@ -200,10 +194,9 @@ def _remedy(limit: object) -> str:
 def _check_limits(number: Number, path: str) -> None:
     for key, limit in (("low", number.low), ("high", number.high)):
         if type(limit) is not int or abs(limit) > LARGEST_NUMBER:
-            raise InvalidParameter(
-                f"{path}.{key} is {show(limit)}; it is an integer in [-{LARGEST_NUMBER}, "
-                f"{LARGEST_NUMBER}]: {_remedy(limit)}",
-                field=f"{path}.{key}",
+            raise refusal_of(f"{path}.{key}")(
+                f"is {show(limit)}; it is an integer in [-{LARGEST_NUMBER}, {LARGEST_NUMBER}]: "
+                f"{_remedy(limit)}"
             )
     if not number.low < number.high:
         raise InvalidParameter(
@@ -222,21 +215,18 @@ def _check_anchors(anchors: Sequence[int], number: Number, path: str) -> None:
                 field=path,
             )
         if place and not anchors[place - 1] < anchor:
-            raise InvalidParameter(
-                f"{path} has {anchor} after {anchors[place - 1]}; anchors increase: sort them, and "
-                "name each once",
-                field=path,
+            raise refusal_of(path)(
+                f"has {anchor} after {anchors[place - 1]}; anchors increase: sort them, and name "
+                "each once"
             )
     if anchors[0] != number.low or anchors[-1] != number.high:
-        raise InvalidParameter(
-            f"{path} goes from {anchors[0]} to {anchors[-1]}; the first anchor is the low limit, "
-            f"{number.low}, and the last the high one, {number.high}: add them",
-            field=path,
+        raise refusal_of(path)(
+            f"goes from {anchors[0]} to {anchors[-1]}; the first anchor is the low limit, "
+            f"{number.low}, and the last the high one, {number.high}: add them"
         )
     if len(anchors) > K_MAX:
-        raise InvalidParameter(
-            f"{path} has {len(anchors)} entries; a number has 2 to {K_MAX} anchors: remove some",
-            field=path,
+        raise refusal_of(path)(
+            f"has {len(anchors)} entries; a number has 2 to {K_MAX} anchors: remove some"
         )
 
 
@@ -248,10 +238,9 @@ def _anchors(value: object, path: str) -> tuple[int, ...]:
         or len(value) < 2
         or not all(type(anchor) is int for anchor in value)
     ):
-        raise InvalidParameter(
-            f"{path}.anchors is {show(value)}; it is a list of two or more integers from the low "
-            "to the high limit, such as [0, 1000, 5000]: correct it, or leave it out",
-            field=f"{path}.anchors",
+        raise refusal_of(f"{path}.anchors")(
+            f"is {show(value)}; it is a list of two or more integers from the low to the high "
+            "limit, such as [0, 1000, 5000]: correct it, or leave it out"
         )
     return tuple(value)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import CATEGORY_LENGTH, check_text, normalized, show
 
@@ -37,10 +37,9 @@ class Shuffle:
     def check(self, where: str, count: int, of: str = "categories") -> None:
         """Refuse to keep so many of `count` categories or items in place that only one moves."""
         if count - self.last < FEWEST_SHUFFLED:
-            raise InvalidParameter(
-                f"{where}.last is {self.last}, and the question has {count} {of}; at "
-                f"least {FEWEST_SHUFFLED} change places: lower it, or leave shuffle out",
-                field=f"{where}.last",
+            raise refusal_of(f"{where}.last")(
+                f"is {self.last}, and the question has {count} {of}; at least {FEWEST_SHUFFLED} "
+                "change places: lower it, or leave shuffle out"
             )
 
 
@@ -55,11 +54,10 @@ class Logo:
 
     def __post_init__(self) -> None:
         if not isinstance(self.image, str) or _DIGEST.fullmatch(self.image) is None:
-            raise InvalidParameter(
-                f"logo.image is {show(self.image)}; it is the SHA-256 of an image that the server "
-                "keeps, 64 characters out of 0-9 and a-f, and no address: upload the image on the "
-                "dashboard or by hushpoll draft image FILE, which tells it",
-                field="logo.image",
+            raise refusal_of("logo.image")(
+                f"is {show(self.image)}; it is the SHA-256 of an image that the server keeps, 64 "
+                "characters out of 0-9 and a-f, and no address: upload the image on the dashboard "
+                "or by hushpoll draft image FILE, which tells it"
             )
         check_text(self.alt, field="logo.alt", longest=ALT_LENGTH)
 
@@ -73,10 +71,9 @@ def read_ends(value: object, *, where: str) -> tuple[str, str] | None:
     if value is None:
         return None
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise InvalidParameter(
-            f"{where}.ends is {show(value)}; give a list of two texts, of the first and of the "
-            "last answer, such as [not at all, completely]",
-            field=f"{where}.ends",
+        raise refusal_of(f"{where}.ends")(
+            f"is {show(value)}; give a list of two texts, of the first and of the last answer, "
+            "such as [not at all, completely]"
         )
     return cast("tuple[str, str]", tuple(map(normalized, value)))
 
@@ -86,9 +83,8 @@ def check_ends_of_scale(ends: tuple[str, str], *, where: str) -> None:
     for place, end in enumerate(ends):
         check_text(end, field=f"{where}.ends[{place}]", longest=CATEGORY_LENGTH)
     if ends[0] == ends[1]:
-        raise InvalidParameter(
-            f"{where}.ends has {show(ends[0])} twice; the two ends of a scale differ: correct one",
-            field=f"{where}.ends",
+        raise refusal_of(f"{where}.ends")(
+            f"has {show(ends[0])} twice; the two ends of a scale differ: correct one"
         )
 
 
@@ -98,18 +94,16 @@ def read_shuffle(value: object, *, where: str) -> Shuffle | None:
         return None
     path = f"{where}.shuffle"
     if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{path} is {show(value)}; it is a mapping, {{}} for all answers, or {{last: 1}} "
-            "where the last one keeps its place",
-            field=path,
+        raise refusal_of(path)(
+            f"is {show(value)}; it is a mapping, {{}} for all answers, or {{last: 1}} where the "
+            "last one keeps its place"
         )
     check_keys(value, frozenset({"last"}), (), where=path)
     last = value.get("last", 0)
     if type(last) is not int or last < 0:
-        raise InvalidParameter(
-            f"{path}.last is {show(last)}; it is how many of the last categories keep their place, "
-            "an integer from 0: correct it, or leave it out",
-            field=f"{path}.last",
+        raise refusal_of(f"{path}.last")(
+            f"is {show(last)}; it is how many of the last categories keep their place, an integer "
+            "from 0: correct it, or leave it out"
         )
     return Shuffle(last)
 
@@ -119,11 +113,10 @@ def read_logo(value: object) -> Logo | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"logo is {show(value)}; it is a mapping with image, the SHA-256 of an image that the "
+        raise refusal_of("logo")(
+            f"is {show(value)}; it is a mapping with image, the SHA-256 of an image that the "
             "server keeps, and alt, what is read in its place; an address of another server would "
-            "tell it who answers: upload the image",
-            field="logo",
+            "tell it who answers: upload the image"
         )
     check_keys(value, frozenset({"image", "alt"}), ("image", "alt"), where="logo")
     return Logo(value["image"], cast("str", normalized(value["alt"])))

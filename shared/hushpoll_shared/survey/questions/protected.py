@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 
@@ -22,35 +24,28 @@ class Protected:
     unprivileged: tuple[str, ...]
     """Categories of the other, at least one and none of the first."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the groups as JSON."""
-        return {
-            "attribute": self.attribute,
-            "privileged": list(self.privileged),
-            "unprivileged": list(self.unprivileged),
-        }
+        return present(self, "attribute", *_GROUPS)
 
     def check(self, attributes: Sequence[Attribute]) -> None:
         """Refuse groups that do not fit the survey's attributes."""
         named = {declared.name: declared for declared in attributes}
         attribute = named.get(self.attribute)
         if attribute is None:
-            raise InvalidParameter(
-                f"protected.attribute is {show(self.attribute)}, which is not declared; "
-                f"the attributes are {', '.join(named)}: name one of them",
-                field="protected.attribute",
+            raise refusal_of("protected.attribute")(
+                f"is {show(self.attribute)}, which is not declared; the attributes are "
+                f"{', '.join(named)}: name one of them"
             )
         if attribute.role == "target":
-            raise InvalidParameter(
-                f"protected.attribute is {attribute.name}, the target; "
-                "groups are compared on another attribute: name that one",
-                field="protected.attribute",
+            raise refusal_of("protected.attribute")(
+                f"is {attribute.name}, the target; groups are compared on another attribute: name "
+                "that one"
             )
         if attribute.number is not None:
-            raise InvalidParameter(
-                f"protected.attribute is {attribute.name}, which is answered by a number; groups "
-                "are categories: ask for categories, such as ranges of it",
-                field="protected.attribute",
+            raise refusal_of("protected.attribute")(
+                f"is {attribute.name}, which is answered by a number; groups are categories: ask "
+                "for categories, such as ranges of it"
             )
         for group, categories in (
             ("privileged", self.privileged),
@@ -58,17 +53,15 @@ class Protected:
         ):
             path = f"protected.{group}"
             if not categories or len(set(categories)) != len(categories):
-                raise InvalidParameter(
-                    f"{path} is {show(list(categories))}; it lists one or more different "
-                    f"categories of {attribute.name}",
-                    field=path,
+                raise refusal_of(path)(
+                    f"is {show(list(categories))}; it lists one or more different categories of "
+                    f"{attribute.name}"
                 )
             for category in categories:
                 if category not in attribute.domain:
-                    raise InvalidParameter(
-                        f"{path} has {show(category)}, which is no category of {attribute.name}; "
-                        "name its categories as they are declared",
-                        field=path,
+                    raise refusal_of(path)(
+                        f"has {show(category)}, which is no category of {attribute.name}; name its "
+                        "categories as they are declared"
                     )
         both = set(self.privileged) & set(self.unprivileged)
         if both:

@@ -16,13 +16,12 @@ from math import comb
 from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import (
-    HELP_LENGTH,
     NAME_LENGTH,
-    QUESTION_LENGTH,
     check_name,
-    check_text,
+    check_texts,
     normalized,
     number_of_entries,
     show,
@@ -99,10 +98,9 @@ class SelectAll(Attribute):
         where = f"attributes[{self.name}]"
         if len(self.categories) < 2:
             listed = number_of_entries(len(self.categories))
-            raise InvalidParameter(
-                f"{where}.categories has {listed}; a select-all has two "
-                "options or more: add some, or ask a yes/no question without select",
-                field=f"{where}.categories",
+            raise refusal_of(f"{where}.categories")(
+                f"has {listed}; a select-all has two options or more: add some, or ask a yes/no "
+                "question without select"
             )
         self._check_refused(where)
         super().__post_init__()
@@ -114,10 +112,9 @@ class SelectAll(Attribute):
                     field=f"{where}.categories",
                 )
         if len(option_name(self.name, len(self.categories) - 1)) > NAME_LENGTH:
-            raise InvalidParameter(
-                f"{where}.name is {show(self.name)}; the name of its last option would be longer "
-                f"than {NAME_LENGTH} characters: shorten the name",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(self.name)}; the name of its last option would be longer than "
+                f"{NAME_LENGTH} characters: shorten the name"
             )
         self._check_limits(where)
 
@@ -140,9 +137,8 @@ class SelectAll(Attribute):
             value = getattr(self, key)
             if value is not None:
                 shown = "given" if key == "ask_if" else show(value)
-                raise InvalidParameter(
-                    f"{where}.{key} is {shown}, and the question has select: {remedy}",
-                    field=f"{where}.{key}",
+                raise refusal_of(f"{where}.{key}")(
+                    f"is {shown}, and the question has select: {remedy}"
                 )
         if self.role == "target":
             raise InvalidParameter(
@@ -151,9 +147,8 @@ class SelectAll(Attribute):
                 field=f"{where}.role",
             )
         if self.want not in WANTS:
-            raise InvalidParameter(
-                f"{where}.want is {show(self.want)}; it is one of {', '.join(WANTS)}",
-                field=f"{where}.want",
+            raise refusal_of(f"{where}.want")(
+                f"is {show(self.want)}; it is one of {', '.join(WANTS)}"
             )
 
     def _check_limits(self, where: str) -> None:
@@ -162,17 +157,15 @@ class SelectAll(Attribute):
             value = getattr(self, key)
             path = f"{where}.select.{key}"
             if value is not None and (type(value) is not int or not least <= value <= m):
-                raise InvalidParameter(
-                    f"{path} is {show(value)}; it is an integer from {least} to {m}, the number of "
-                    "options: correct it, or leave it out",
-                    field=path,
+                raise refusal_of(path)(
+                    f"is {show(value)}; it is an integer from {least} to {m}, the number of "
+                    "options: correct it, or leave it out"
                 )
         check_limits(self.fewest, self.most, m, f"{where}.select")
         if self.want == PAIRS and self.most < 2:
-            raise InvalidParameter(
-                f"{where}.want is {PAIRS}, and select.at_most is 1, so nobody names two options: "
-                f"raise at_most, or want {SHARES}",
-                field=f"{where}.want",
+            raise refusal_of(f"{where}.want")(
+                f"is {PAIRS}, and select.at_most is 1, so nobody names two options: raise at_most, "
+                f"or want {SHARES}"
             )
 
     @property
@@ -214,12 +207,7 @@ class SelectAll(Attribute):
 
     def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, as an author writes it."""
-        limits = {
-            key: getattr(self, key)
-            for key in ("at_least", "at_most")
-            if getattr(self, key) is not None
-        }
-        document = {**super().to_dict(), "select": limits}
+        document = {**super().to_dict(), "select": present(self, *LIMITS)}
         if self.want != SHARES:
             document["want"] = self.want
         return document
@@ -245,21 +233,9 @@ class Selection:
     shuffle: Shuffle | None = None
     """That a device draws the order of the options."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        document: dict[str, object] = {
-            "name": self.name,
-            "attributes": list(self.attributes),
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-        }
-        if self.question is not None:
-            document["question"] = self.question
-        if self.help is not None:
-            document["help"] = self.help
-        if self.shuffle is not None:
-            document["shuffle"] = self.shuffle.to_dict()
-        return document
+        return present(self, *KEYS)
 
     def numbers(self) -> tuple[int, ...] | None:
         """Return the subsets within limits as increasing numbers in mixed radix; None: all."""
@@ -298,16 +274,14 @@ class Selection:
 def check_limits(at_least: int, at_most: int, m: int, where: str) -> None:
     """Refuse limits that contradict each other, or that leave one answer."""
     if at_least > at_most:
-        raise InvalidParameter(
-            f"{where}.at_least is {at_least}, more than at_most, {at_most}; nobody could answer: "
-            "lower at_least, or raise at_most",
-            field=f"{where}.at_least",
+        raise refusal_of(f"{where}.at_least")(
+            f"is {at_least}, more than at_most, {at_most}; nobody could answer: lower at_least, or "
+            "raise at_most"
         )
     if at_least == m:
-        raise InvalidParameter(
-            f"{where}.at_least is {at_least}, the number of options, so everybody would name all: "
-            "lower it, or leave it out",
-            field=f"{where}.at_least",
+        raise refusal_of(f"{where}.at_least")(
+            f"is {at_least}, the number of options, so everybody would name all: lower it, or "
+            "leave it out"
         )
 
 
@@ -323,15 +297,11 @@ def _selection(value: Mapping[str, Any], options: tuple[str, ...], where: str) -
     for key, least in (("at_least", 0), ("at_most", 1)):
         number = value[key]
         if type(number) is not int or not least <= number <= len(options):
-            raise InvalidParameter(
-                f"{where}.{key} is {show(number)}; it is an integer from {least} to {len(options)}",
-                field=f"{where}.{key}",
+            raise refusal_of(f"{where}.{key}")(
+                f"is {show(number)}; it is an integer from {least} to {len(options)}"
             )
     check_limits(value["at_least"], value["at_most"], len(options), where)
-    if "question" in value:
-        check_text(value["question"], field=f"{where}.question", longest=QUESTION_LENGTH)
-    if "help" in value:
-        check_text(value["help"], field=f"{where}.help", longest=HELP_LENGTH, lines=True)
+    check_texts(value, "question", "help", where=f"{where}.")
     shuffle = read_shuffle(value.get("shuffle"), where=where)
     if shuffle is not None:
         shuffle.check(f"{where}.shuffle", len(options))

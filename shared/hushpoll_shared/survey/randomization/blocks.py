@@ -18,6 +18,8 @@ from math import prod
 from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import (
     Attribute,
@@ -67,12 +69,9 @@ class Together:
         if self.protocol is not None:
             check_protocol(self.protocol, field=f"together[{self.name}].protocol")
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonMembers:
         """Return the declaration as JSON, without what is absent."""
-        document: dict[str, object] = {"name": self.name, "attributes": list(self.attributes)}
-        if self.protocol is not None:
-            document["protocol"] = self.protocol
-        return document
+        return present(self, *KEYS)
 
 
 @dataclass(frozen=True)
@@ -191,10 +190,9 @@ def check_together(together: Sequence[Together], attributes: Sequence[Attribute]
         _check_name(block.name, names, declared)
         names.add(block.name)
         if len(block.attributes) < 2:
-            raise InvalidParameter(
-                f"{where}.attributes has {number_of_entries(len(block.attributes))}; questions are "
-                "together from two on: add one, or remove the block",
-                field=f"{where}.attributes",
+            raise refusal_of(f"{where}.attributes")(
+                f"has {number_of_entries(len(block.attributes))}; questions are together from two "
+                "on: add one, or remove the block"
             )
         for name in block.attributes:
             _check_member(name, block.name, owners, declared)
@@ -205,10 +203,9 @@ def check_together(together: Sequence[Together], attributes: Sequence[Attribute]
 def _check_name(name: str, names: set[str], declared: Mapping[str, Attribute]) -> None:
     taken = "an attribute" if name in declared else "another block" if name in names else None
     if taken is not None:
-        raise InvalidParameter(
-            f"together[{name}].name is {show(name)}, the name of {taken}; names of blocks and "
-            "attributes differ: rename the block",
-            field=f"together[{name}].name",
+        raise refusal_of(f"together[{name}].name")(
+            f"is {show(name)}, the name of {taken}; names of blocks and attributes differ: rename "
+            "the block"
         )
 
 
@@ -218,27 +215,23 @@ def _check_member(
     path = f"together[{block}].attributes"
     attribute = declared.get(name)
     if attribute is None:
-        raise InvalidParameter(
-            f"{path} has {show(name)}, which is no attribute of the survey; its attributes are "
-            f"{', '.join(declared)}: correct the name",
-            field=path,
+        raise refusal_of(path)(
+            f"has {show(name)}, which is no attribute of the survey; its attributes are "
+            f"{', '.join(declared)}: correct the name"
         )
     if owners.get(name) == block:
-        raise InvalidParameter(
-            f"{path} has {name} twice; each question of a block is listed once: remove one",
-            field=path,
+        raise refusal_of(path)(
+            f"has {name} twice; each question of a block is listed once: remove one"
         )
     if name in owners:
-        raise InvalidParameter(
-            f"{path} has {name}, which is in the block {owners[name]} too; a question is in one "
-            "block only: remove it from one of them",
-            field=path,
+        raise refusal_of(path)(
+            f"has {name}, which is in the block {owners[name]} too; a question is in one block "
+            "only: remove it from one of them"
         )
     if attribute.number is not None:
-        raise InvalidParameter(
-            f"{path} has {name}, which is answered by a number; a number is randomised alone: take "
-            "it out of the block, or give it categories",
-            field=path,
+        raise refusal_of(path)(
+            f"has {name}, which is answered by a number; a number is randomised alone: take it out "
+            "of the block, or give it categories"
         )
     if not attribute.perturbed:
         remedy = (
@@ -246,10 +239,9 @@ def _check_member(
             if attribute.role == "plain"
             else "give the target the protocol, and leave out that of the block"
         )
-        raise InvalidParameter(
-            f"{path} has {name}, a {attribute.role} attribute without a protocol, which leaves in "
-            f"clear; the questions of a block are perturbed: {remedy}, or take it out of the block",
-            field=path,
+        raise refusal_of(path)(
+            f"has {name}, a {attribute.role} attribute without a protocol, which leaves in clear; "
+            f"the questions of a block are perturbed: {remedy}, or take it out of the block"
         )
 
 
@@ -321,17 +313,14 @@ def check_split(
 ) -> None:
     """Refuse a split over blocks or select-alls that is k-based, or has a weight in a block."""
     if selects and split.kind == "k-based":
-        raise InvalidParameter(
-            f"split is k-based, and {selects[0].name} is a select-all; k-based is a rule for "
-            "questions with one answer: choose uniform, optimal or weights",
-            field="split",
+        raise refusal_of("split")(
+            f"is k-based, and {selects[0].name} is a select-all; k-based is a rule for questions "
+            "with one answer: choose uniform, optimal or weights"
         )
     if together and split.kind == "k-based":
-        raise InvalidParameter(
-            "split is k-based, and the survey has the block "
-            f"{together[0].name}; k-based is a rule for questions alone: choose uniform, optimal "
-            "or weights",
-            field="split",
+        raise refusal_of("split")(
+            f"is k-based, and the survey has the block {together[0].name}; k-based is a rule for "
+            "questions alone: choose uniform, optimal or weights"
         )
     owners = {name: block.name for block in together for name in block.attributes}
     for name, _ in split.weights:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Final
 
 from hushpoll_protocols import EPSILON_MAX, EPSILON_MIN, InvalidParameter, format_epsilon
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.thresholds import EXACT
 from hushpoll_shared.spelling.decimals import PLACES, check_canonical, parse_weight
 from hushpoll_shared.spelling.text import show
@@ -23,7 +24,6 @@ NAMED_SPLITS: Final = ("uniform", "k-based")
 OPTIMAL: Final = "optimal"
 DRAFT_SPLITS: Final = (*NAMED_SPLITS, OPTIMAL)
 """Rules that a draft may name; `optimal` is published as weights."""
-_UNIT: Final = 10**PLACES
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,9 @@ class Split:
             return cls(value)
         weights = value.get("weights") if isinstance(value, Mapping) and len(value) == 1 else None
         if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
-            raise InvalidParameter(
-                f"split is {show(value)}; it must be {', '.join(names)}, or a mapping "
-                "{weights: {attribute: number}}",
-                field="split",
+            raise refusal_of("split")(
+                f"is {show(value)}; it must be {', '.join(names)}, or a mapping {{weights: "
+                "{attribute: number}}"
             )
         pairs = []
         for name, weight in weights.items():
@@ -135,9 +134,7 @@ def split_budget(
     parts: dict[str, Decimal] = {}
     for name in sizes:
         unit = owners.get(name, name)
-        share = shares[unit] / len(members.get(unit, (name,)))
-        units = Fraction(epsilon) * share * _UNIT // 1
-        part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+        part = part_of(epsilon, shares[unit] / len(members.get(unit, (name,))))
         if not EPSILON_MIN <= part <= EPSILON_MAX:
             raise InvalidParameter(
                 f"the {rule.kind} split of epsilon {format_epsilon(epsilon)} leaves {name} with "
@@ -147,6 +144,12 @@ def split_budget(
             )
         parts[name] = part
     return parts
+
+
+def part_of(epsilon: Decimal | Fraction, share: Fraction) -> Decimal:
+    """Return a share of an epsilon, rounded down to 12 places."""
+    units = Fraction(epsilon) * share * 10**PLACES // 1
+    return Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
 
 
 def _list_of(name: str, several: Collection[str], draws: Collection[str]) -> str:

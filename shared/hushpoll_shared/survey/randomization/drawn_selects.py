@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hushpoll_protocols import K_MAX, InvalidParameter
+from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.protected import Protected
@@ -37,11 +38,10 @@ def check_drawn_selects(draws: Sequence[Draw], selects: Sequence[Selection]) -> 
             if own == bool(inside) and (not own or draw.blocks == select.attributes):
                 continue
             path = f"draws[{draw.name}].blocks"
-            raise InvalidParameter(
-                f"{path} and the select-all {select.name} do not fit: its options are drawn in a "
-                f"draw named {select.name}, which has all of them in order and nothing else: "
-                "rename the draw, or name the question and not its options",
-                field=path,
+            raise refusal_of(path)(
+                f"and the select-all {select.name} do not fit: its options are drawn in a draw "
+                f"named {select.name}, which has all of them in order and nothing else: rename the "
+                "draw, or name the question and not its options"
             )
 
 
@@ -86,10 +86,9 @@ def check_selects(
     for select in selects:
         where = f"selects[{select.name}]"
         if select.name in taken:
-            raise InvalidParameter(
-                f"{where}.name is {show(select.name)}, the name of an attribute or of another "
-                "select-all; names differ: rename one of them",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(select.name)}, the name of an attribute or of another select-all; names "
+                "differ: rename one of them"
             )
         taken.add(select.name)
         field = f"{where}.attributes"
@@ -98,11 +97,10 @@ def check_selects(
         options = attributes[first : first + m]
         wanted = tuple(option_name(select.name, place) for place in range(m))
         if m < 2 or select.attributes != wanted or tuple(one.name for one in options) != wanted:
-            raise InvalidParameter(
-                f"{field} is {show(list(select.attributes))}; it is two or more attributes that "
-                f"stand next to each other, named {option_name(select.name, 0)}, "
-                f"{option_name(select.name, 1)} and so on: resolve the manifest again",
-                field=field,
+            raise refusal_of(field)(
+                f"is {show(list(select.attributes))}; it is two or more attributes that stand next "
+                f"to each other, named {option_name(select.name, 0)}, "
+                f"{option_name(select.name, 1)} and so on: resolve the manifest again"
             )
         for option in options:
             _check_option(option, options[0].role)
@@ -130,11 +128,9 @@ def _check_option(option: Attribute, role: str) -> None:
         or option.role == "target"
         or option.role != role
     ):
-        raise InvalidParameter(
-            f"attributes[{option.name}] is an option of a select-all; it has a text as its "
-            f"question, the categories {OPTION[0]} and {OPTION[1]}, and nothing else: resolve the "
-            "manifest again",
-            field=f"attributes[{option.name}]",
+        raise refusal_of(f"attributes[{option.name}]")(
+            "is an option of a select-all; it has a text as its question, the categories "
+            f"{OPTION[0]} and {OPTION[1]}, and nothing else: resolve the manifest again"
         )
 
 
@@ -188,24 +184,21 @@ def check_uses(
     for block in together:
         for name in questions.keys() & set(block.attributes):
             path = f"together[{block.name}].attributes"
-            raise InvalidParameter(
-                f"{path} has {name}, a select-all, whose options are a block of their own where "
-                "that tells more: take it out of the block",
-                field=path,
+            raise refusal_of(path)(
+                f"has {name}, a select-all, whose options are a block of their own where that "
+                "tells more: take it out of the block"
             )
     for attribute in attributes:
         if attribute.ask_if is not None and attribute.ask_if.router in questions:
             path = f"attributes[{attribute.name}].ask_if"
-            raise InvalidParameter(
-                f"{path} names {attribute.ask_if.router}, a select-all; a router has one answer: "
-                "ask everybody, or ask a yes/no question before the follow-up",
-                field=path,
+            raise refusal_of(path)(
+                f"names {attribute.ask_if.router}, a select-all; a router has one answer: ask "
+                "everybody, or ask a yes/no question before the follow-up"
             )
     if protected is not None and protected.attribute in questions:
-        raise InvalidParameter(
-            f"protected.attribute is {protected.attribute}, a select-all; groups are those of a "
-            "question with one answer: name another attribute, or ask a yes/no question",
-            field="protected.attribute",
+        raise refusal_of("protected.attribute")(
+            f"is {protected.attribute}, a select-all; groups are those of a question with one "
+            "answer: name another attribute, or ask a yes/no question"
         )
     taken = {
         **dict.fromkeys((block.name for block in together), "a block"),

@@ -15,12 +15,14 @@ from fractions import Fraction
 from typing import Any, Final
 
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
-from hushpoll_shared.spelling.decimals import PLACES, check_canonical
+from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.spelling.decimals import check_canonical
+from hushpoll_shared.spelling.json_values import JsonMembers, present
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
 from hushpoll_shared.survey.randomization.blocks import Together
-from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split, split_budget
+from hushpoll_shared.survey.randomization.budget import OPTIMAL, Split, part_of, split_budget
 
 KEYS: Final = ("name", "blocks", "answer")
 """Fields of an entry of `draws`."""
@@ -63,9 +65,9 @@ class Draw:
         """d/s: how many respondents there are for one who answers a block."""
         return Fraction(len(self.blocks), self.answer)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonMembers:
         """Return the draw as JSON."""
-        return {"name": self.name, "blocks": list(self.blocks), "answer": self.answer}
+        return present(self, *KEYS)
 
 
 def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
@@ -90,16 +92,14 @@ def _blocks(number: int) -> str:
 def _check_answer(value: object, blocks: int, path: str) -> None:
     if blocks < 2:
         what = path.rpartition(".")[0]
-        raise InvalidParameter(
-            f"{what}.blocks has {number_of_entries(blocks)}; a draw is from two blocks on: add "
-            "one, or remove the draw",
-            field=f"{what}.blocks",
+        raise refusal_of(f"{what}.blocks")(
+            f"has {number_of_entries(blocks)}; a draw is from two blocks on: add one, or remove "
+            "the draw"
         )
     if type(value) is not int or not 1 <= value < blocks:
-        raise InvalidParameter(
-            f"{path} is {show(value)}; of {blocks} blocks a device answers {_numbers(blocks)}: "
-            "correct it, or remove the draw, so that everybody answers all of them",
-            field=path,
+        raise refusal_of(path)(
+            f"is {show(value)}; of {blocks} blocks a device answers {_numbers(blocks)}: correct "
+            "it, or remove the draw, so that everybody answers all of them"
         )
 
 
@@ -113,17 +113,16 @@ def draw_of_shorthand(
     if answer is None:
         if always is None:
             return ()
-        raise InvalidParameter(
-            f"always is {show(always)}, and there is no answer, so everybody answers all questions "
+        raise refusal_of("always")(
+            f"is {show(always)}, and there is no answer, so everybody answers all questions "
             "anyway: give answer, how many of the other blocks a device answers, or leave always "
-            "out",
-            field="always",
+            "out"
         )
     kept = () if always is None else _LIST.members(always, "always")
     for place, name in enumerate(kept):
         _check_block(name, "always", attributes, sizes)
         if name in kept[:place]:
-            raise InvalidParameter(f"always has {name} twice; name each block once", field="always")
+            raise refusal_of("always")(f"has {name} twice; name each block once")
     drawn = tuple(name for name in sizes if name not in kept)
     if type(answer) is not int or not 1 <= answer < len(drawn):
         most = len(drawn) - 1
@@ -132,9 +131,8 @@ def draw_of_shorthand(
             if most > 0
             else "there must be two of them at least: take some out of always, or leave answer out"
         )
-        raise InvalidParameter(
-            f"answer is {show(answer)}, and {_blocks(len(drawn))} not in always; {remedy}",
-            field="answer",
+        raise refusal_of("answer")(
+            f"is {show(answer)}, and {_blocks(len(drawn))} not in always; {remedy}"
         )
     return (Draw(SHORTHAND, drawn, answer),)
 
@@ -156,11 +154,10 @@ def check_draws(
     for draw in draws:
         where = f"draws[{draw.name}]"
         if draw.name in taken:
-            raise InvalidParameter(
-                f"{where}.name is {show(draw.name)}, the name of {taken[draw.name]}; names of "
-                "draws, blocks and attributes differ: rename the draw (what answer stands for is "
-                f"a draw named {SHORTHAND})",
-                field=f"{where}.name",
+            raise refusal_of(f"{where}.name")(
+                f"is {show(draw.name)}, the name of {taken[draw.name]}; names of draws, blocks and "
+                "attributes differ: rename the draw (what answer stands for is a draw named "
+                f"{SHORTHAND})"
             )
         taken[draw.name] = "another draw"
         path = f"{where}.blocks"
@@ -195,7 +192,7 @@ def _check_block(
         fault = "leaves in clear"
         kept = "give it a protocol" if attribute.role == "target" else "make its role sensitive"
         remedy = f"everybody answers it: take it out, or {kept}"
-    raise InvalidParameter(f"{path} has {show(name)}, which {fault}; {remedy}", field=path)
+    raise refusal_of(path)(f"has {show(name)}, which {fault}; {remedy}")
 
 
 def units_of(sizes: Mapping[str, int], draws: Sequence[Draw]) -> dict[str, int]:
@@ -214,10 +211,9 @@ def units_of(sizes: Mapping[str, int], draws: Sequence[Draw]) -> dict[str, int]:
 def check_split_of_draws(split: Split, sizes: Mapping[str, int], draws: Sequence[Draw]) -> None:
     """Refuse a split that is k-based with a draw, or whose weights are not exactly the units'."""
     if draws and split.kind == "k-based":
-        raise InvalidParameter(
-            f"split is k-based, and the survey has the draw {draws[0].name}; k-based is a rule for "
-            "questions that everybody answers alone: choose uniform, optimal or weights",
-            field="split",
+        raise refusal_of("split")(
+            f"is k-based, and the survey has the draw {draws[0].name}; k-based is a rule for "
+            "questions that everybody answers alone: choose uniform, optimal or weights"
         )
     owners = {name: draw.name for draw in draws for name in draw.blocks}
     for name, _ in split.weights:
@@ -264,8 +260,7 @@ def divide(
 
 def _part(draw: Draw, epsilon: Decimal) -> Decimal:
     """Return what one chosen block of a draw is given."""
-    units = Fraction(epsilon) / draw.answer * 10**PLACES // 1
-    part = Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
+    part = part_of(epsilon, Fraction(1, draw.answer))
     if part < EPSILON_MIN:
         raise InvalidParameter(
             f"draws[{draw.name}] is given epsilon {format_epsilon(epsilon)}, which leaves each of "
@@ -285,10 +280,9 @@ def check_claims(
         check_canonical(claimed[CLAIM], field=path)
         part = format_epsilon(units[draw.name])
         if claimed[CLAIM] != part:
-            raise InvalidParameter(
-                f"{path} is {show(claimed[CLAIM])}, but the split gives it {part}; do not answer "
-                "this survey",
-                field=path,
+            raise refusal_of(path)(
+                f"is {show(claimed[CLAIM])}, but the split gives it {part}; do not answer this "
+                "survey"
             )
 
 

@@ -25,9 +25,8 @@ from functools import lru_cache
 from heapq import nlargest, nsmallest
 from typing import Final
 
-from hushpoll_protocols import EPSILON_MIN, create, format_epsilon
-from hushpoll_shared.spelling.decimals import PLACES
-from hushpoll_shared.survey.randomization.budget import Split
+from hushpoll_protocols import EPSILON_MIN, create
+from hushpoll_shared.survey.randomization.budget import Split, part_of
 from hushpoll_shared.survey.randomization.draws import Draw, divide, units_of
 
 UNITS: Final = 10_000
@@ -121,8 +120,7 @@ class _Search:
         draw = self._draws.get(name)
         blocks = (name,) if draw is None else draw.blocks
         parts = self._apart.get(name, 1) if draw is None else draw.answer
-        cut = units * self._unit / parts * 10**PLACES // 1
-        epsilon = format_epsilon(Decimal(f"{cut}e-{PLACES}"))
+        epsilon = part_of(self._unit, Fraction(units, parts))
         variance = sum((_variance(*self._attributes[one], epsilon) for one in blocks), Fraction(0))
         if draw is not None:
             variance *= draw.weight
@@ -140,7 +138,7 @@ def _best_exchange(losses: Mapping[str, int], gains: Mapping[str, int]) -> tuple
 
 
 @lru_cache(maxsize=1 << 14)
-def _variance(protocol: str, k: int, epsilon: str) -> Fraction:
+def _variance(protocol: str, k: int, epsilon: Decimal) -> Fraction:
     return create(protocol, k=k, epsilon=epsilon).estimate_variance(Fraction(1, k))
 
 

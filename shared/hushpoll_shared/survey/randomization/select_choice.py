@@ -32,8 +32,8 @@ from hushpoll_protocols import (
     create,
     format_epsilon,
 )
-from hushpoll_shared.spelling.decimals import PLACES
 from hushpoll_shared.survey.questions.selects import MOST_OPTIONS, PAIRS, SelectAll, subsets
+from hushpoll_shared.survey.randomization.budget import part_of
 
 TOGETHER: Final = "together"
 APART: Final = "apart"
@@ -154,12 +154,6 @@ def _weight(resolution: Resolution, want: str) -> Fraction:
     return resolution.share if wanted is None else wanted
 
 
-def part_of(epsilon: Decimal, share: Fraction) -> Decimal:
-    """Return a share of an epsilon, rounded down to 12 places."""
-    units = Fraction(epsilon) * share * 10**PLACES // 1
-    return Decimal(format_epsilon(Decimal(f"{units}e-{PLACES}")))
-
-
 def _together(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
     m = len(select.categories)
     k = subsets(m, select.fewest, select.most)
@@ -179,18 +173,7 @@ def _together(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> 
 
 def _apart(select: SelectAll, protocol: str, epsilon: Decimal, room: int) -> Resolution | None:
     del room  # a survey with too many such questions is refused as a whole
-    m = len(select.categories)
-    part = part_of(epsilon, Fraction(1, m))
-    if part < EPSILON_MIN:
-        return None
-    oracle = create(protocol, k=2, epsilon=part)
-    whole = subsets(m, select.fewest, select.most)
-    share, both = (Fraction(_members(select, named), whole) for named in (1, 2))
-    variance = oracle.estimate_variance(share)
-    noise = variance - share * (1 - share)
-    # D_i is the truth and noise of this variance, independent of that of D_j.
-    pair = both * (1 - both) + 2 * noise * share + noise**2
-    return Resolution(APART, variance, pair if both else None, m * oracle.record_size)
+    return _yes_or_no(select, protocol, epsilon, len(select.categories))
 
 
 def _draw_of_options(
@@ -200,7 +183,7 @@ def _draw_of_options(
     m = len(select.categories)
     if m > MOST_DRAWN:
         return None
-    found = [_drawn_with(select, protocol, epsilon, answer) for answer in range(1, m)]
+    found = [_yes_or_no(select, protocol, epsilon, answer) for answer in range(1, m)]
     possible = [
         one
         for one in found
@@ -211,9 +194,10 @@ def _draw_of_options(
     return min(possible, key=lambda one: _weight(one, select.want), default=None)
 
 
-def _drawn_with(
+def _yes_or_no(
     select: SelectAll, protocol: str, epsilon: Decimal, answer: int
 ) -> Resolution | None:
+    """Return m yes/no questions of which a device answers some, or all: then there is no draw."""
     m = len(select.categories)
     part = part_of(epsilon, Fraction(1, answer))
     if part < EPSILON_MIN:
@@ -225,14 +209,12 @@ def _drawn_with(
     one, two = Fraction(answer, m), Fraction(answer * (answer - 1), m * (m - 1))
     variance = oracle.estimate_variance(share)
     noise = variance - share * (1 - share)
+    # D_i is the truth and noise of this variance, independent of that of D_j.
     pair = both * (1 - both) + 2 * noise * share + noise**2
-    return Resolution(
-        DRAWN,
-        variance / one,
-        pair / two if both and two else None,
-        -(-m // 8) + m * oracle.record_size,
-        answer,
-    )
+    size, all_pairs = m * oracle.record_size, pair / two if both and two else None
+    if answer == m:
+        return Resolution(APART, variance, all_pairs, size)
+    return Resolution(DRAWN, variance / one, all_pairs, -(-m // 8) + size, answer)
 
 
 RESOLUTIONS: Final[tuple[Callable[[SelectAll, str, Decimal, int], Resolution | None], ...]] = (

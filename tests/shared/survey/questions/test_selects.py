@@ -14,7 +14,8 @@ import pytest
 from hushpoll_protocols import InvalidParameter, MalformedRecord, ManifestRefused, create
 from hushpoll_protocols.estimation.marginals import UnevenSets
 from hushpoll_shared import Manifest, Published
-from hushpoll_shared.survey.randomization.select_choice import part_of, set_variance
+from hushpoll_shared.survey.randomization.budget import part_of
+from hushpoll_shared.survey.randomization.select_choice import set_variance
 
 APART = {"weights": {"sex": 4, "drugs": 60}}
 """With epsilon 64 a split for which 20 options are best apart, each with epsilon 3."""
