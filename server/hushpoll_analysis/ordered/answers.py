@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import Margin, Side, debiased_means, joint_frequencies
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of, combinations_of, law_of
@@ -118,9 +118,8 @@ class Answers:
         # Kept counts may be a transposed view, whose sums would differ in the last digit.
         counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
-        raw = debiased_means(counts.second, counts.n, second)
-        excess = second.law.excess_shares(raw)
-        weight = RowMoments.of(second.law, raw, excess)
+        margin = Margin.of(counts.second, counts.n, second)
+        weight = margin.moments()
         moments = (weight.second, weight.other, weight.third, weight.other_third)
         own, other, own_third, other_third = (
             np.broadcast_to(np.asarray(moment, dtype=np.float64), mass.shape) for moment in moments
@@ -138,7 +137,7 @@ class Answers:
             own_third,
             other_third,
             group,
-            np.broadcast_to(excess, mass.shape),
+            np.broadcast_to(margin.shares, mass.shape),
             sizes=_sizes(attribute),
         )
 

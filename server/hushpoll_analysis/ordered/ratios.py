@@ -30,8 +30,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.ordered.answers import Answers
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols.estimation.score import corrected_quantile
 
 Array = npt.NDArray[np.float64]
@@ -136,12 +136,8 @@ class Ratios:
         deviation, _ = self.error(at)
         under = np.where(known, self.moments[0], 1.0)
         lower, upper = self._ends(z, at)
-        return Sets(
-            np.where(known, value, np.nan),
-            np.where(known, deviation / under, np.nan),
-            np.where(known, np.minimum(lower, value), -np.inf),
-            np.where(known, np.maximum(upper, value), np.inf),
-        )
+        limits = np.minimum(lower, value), np.maximum(upper, value)
+        return Sets(value, deviation / under, *limits).known(known)
 
     def bounded(self, z: float) -> npt.NDArray[np.bool_]:
         """Return where enough people have answered for a set with bounds, bool[rows, groups]."""

@@ -24,10 +24,10 @@ from math import comb, perm
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw

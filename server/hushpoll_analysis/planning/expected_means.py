@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.joint import RowMoments
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
@@ -31,7 +32,6 @@ from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.planning.expected_leads import SEED
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
@@ -110,7 +110,7 @@ def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     p0, p1, p2, p3, p4 = (part[None, :] for part in estimated)
     overall = (p0[:, :1], p1[:, :1], p2[:, :1], p3[:, :1])
     ratios = Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), overall)
-    return _in_unit(means, ratios.sets(normal_quantile(confidence)))
+    return ratios.sets(normal_quantile(confidence)).scaled(means.half)
 
 
 def mean_gap_power(
@@ -159,12 +159,8 @@ def mean_gap_sets(
     true = float(means.scores.mean()) + np.array([gap, -gap]) / (2 * means.half)
     errors = ratios.moments[1] - true * ratios.moments[0]
     correlations = np.asarray(np.corrcoef(errors.T))
-    return _in_unit(means, sets.column(0).minus(sets.column(1), float(correlations[0, 1])))
-
-
-def _in_unit(means: Means, sets: Sets) -> Sets:
-    parts = (sets.value, sets.standard_error, sets.lower, sets.upper)
-    return Sets(*(means.half * part for part in parts))
+    apart = sets.column(0).minus(sets.column(1), float(correlations[0, 1]))
+    return apart.scaled(means.half)
 
 
 def _normal(mean: Array, covariance: Array, n: int, surveys: int) -> Array:

@@ -24,12 +24,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.joint import RowMoments
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.planning.expected_leads import SEED, support_patterns
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.conditional import SharesLaw, differences_of, sets_of
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.independence import Whitened
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile

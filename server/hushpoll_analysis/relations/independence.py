@@ -33,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, common_block, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import Margin, Side, common_block, joint_frequencies
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
@@ -130,23 +130,12 @@ class IndependenceTest(ArrayResult):
     def result(self) -> OutcomeOfTest:
         """Return the test and its conclusion."""
         easy, hard = self.detectable or (None, None)
-        return OutcomeOfTest(
-            verdict=self.verdict,
-            a=self.a,
-            b=self.b,
-            n=self.n,
-            statistic=self.statistic,
-            degrees=self.degrees,
-            p_value=self.p_value,
-            alpha=self.alpha,
-            conclusion=self.conclusion,
+        return filled(
+            OutcomeOfTest,
+            self,
             power=POWER,
             smallest_detectable=easy,
             largest_detectable=hard,
-            largest_possible=self.largest_possible,
-            smallest_expected=self.smallest_expected,
-            reference=self.reference,
-            tables=self.tables,
         )
 
 
@@ -392,6 +381,5 @@ class Whitened:
         side = Side.of(self.law)
         root = self.root
         if side.law.varies:
-            share = side.law.excess_shares(debiased_means(support, n, side))
-            root = root - (root @ share)[:, None]
+            root = root - (root @ Margin.of(support, n, side).shares)[:, None]
         return np.asarray(root / side.channel.gap)
