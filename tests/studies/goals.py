@@ -196,11 +196,8 @@ def _leads(
     debiased = debiased_means(counts, n, side)
     shares = side.law.frequencies(debiased).T
     scale = 1.0 + side.law.slope * side.law.mean_excess(debiased)[:, 0]
-    one, none = np.ones(1), np.zeros(1)
     law = RecordLaw.of(oracle, oracle.k)
-    answers = Answers(
-        attribute, n, law, scale, shares, shares[:, 0], one, one, none, one, none, None, none
-    )
+    answers = Answers(attribute, n, law, scale, shares, shares[:, 0])
     scores = np.zeros((1, oracle.k))
     scores[0, :2] = 1.0, -1.0
     return Ratios.of_scores(answers, scores).sets(normal_quantile(0.95))

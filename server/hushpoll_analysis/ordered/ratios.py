@@ -269,15 +269,14 @@ class Ratios:
         everybody: tuple[Array, Array, Array, Array],
     ) -> tuple[Array, Array]:
         """Return the second and the third moment of A times the weight in the group."""
-        answers = self.answers
-        if not answers.multiplied:
-            return answers.law.moments(sums, mean, [group])[0]
-        inside, outside = answers.law.moments(sums, mean, [group, everybody])
+        law, weight = self.answers.law, self.answers.weight
+        if weight is None:
+            return law.moments(sums, mean, [group])[0]
+        inside, outside = law.moments(sums, mean, [group, everybody])
         return (
-            np.asarray((answers.own - answers.other) * inside[0] + answers.other * outside[0]),
+            np.asarray((weight.second - weight.other) * inside[0] + weight.other * outside[0]),
             np.asarray(
-                (answers.own_third - answers.other_third) * inside[1]
-                + answers.other_third * outside[1]
+                (weight.third - weight.other_third) * inside[1] + weight.other_third * outside[1]
             ),
         )
 

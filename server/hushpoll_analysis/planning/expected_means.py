@@ -94,11 +94,6 @@ class Means:
         return float(self._shares_at(tilt) @ self.scores)
 
 
-def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
-    """Return the mean width of the interval of the mean, in the unit of the scale."""
-    return mean_sets(means, confidence, surveys).mean_width()
-
-
 def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     """Return the means of drawn surveys with their sets, f64[1, surveys], in units of `half`."""
     own = _Numbers.of_scores(means)
@@ -106,23 +101,11 @@ def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     drawn = _normal(mean, square - np.outer(mean, mean), means.n, surveys)
     estimated, under = own.powers(drawn[1:-1], drawn[-1] - 1.0)
     law = RecordLaw.of(means.oracle, means.attribute.k)
-    answers = Answers.of_shares(means.attribute, means.n, law, under, estimated, estimated[:, :1])
+    answers = Answers(means.attribute, means.n, law, under, estimated, estimated[:, :1])
     p0, p1, p2, p3, p4 = (part[None, :] for part in estimated)
     overall = (p0[:, :1], p1[:, :1], p2[:, :1], p3[:, :1])
     ratios = Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), overall)
     return ratios.sets(normal_quantile(confidence)).scaled(means.half)
-
-
-def mean_gap_power(
-    means: Means,
-    group: PublishedAttribute,
-    sizes: tuple[float, float],
-    gap: float,
-    confidence: float,
-    surveys: int,
-) -> float:
-    """Return the chance that the interval of the difference of both means leaves out 0."""
-    return mean_gap_sets(means, group, sizes, gap, confidence, surveys).share_without_zero()
 
 
 def mean_gap_sets(
@@ -275,11 +258,6 @@ def _ratios_in_groups(
         for cell, part, of_group in zip(products[1:-1, 1:-1], c_own, by_group, strict=True)
     )
     o0, o1, o2, o3, _ = (part[:, None] for part in overall)
-    weight = RowMoments.at(among.law, sizes.T, c_group.T)
-    own_second, other_second, own_third, other_third = (
-        np.broadcast_to(np.asarray(moment, dtype=np.float64), p0.shape)
-        for moment in (weight.second, weight.other, weight.third, weight.other_third)
-    )
     answers = Answers(
         means.attribute,
         means.n,
@@ -288,11 +266,8 @@ def _ratios_in_groups(
         p0.T,
         overall[0],
         sizes.T,
-        own_second,
-        other_second,
-        own_third,
-        other_third,
         group,
+        RowMoments.at(among.law, sizes.T, c_group.T),
         c_group.T,
     )
     return Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), (o0, o1, o2, o3))

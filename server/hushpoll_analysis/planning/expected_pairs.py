@@ -58,11 +58,6 @@ class Groups:
         return (None, None) if self.in_clear else (self.outcome.oracle, self.group.oracle)
 
 
-def gap_power(groups: Groups, confidence: float, surveys: int) -> float:
-    """Return the chance that the interval of the difference of the groups' shares leaves out 0."""
-    return gap_sets(groups, confidence, surveys).share_without_zero()
-
-
 def gap_sets(groups: Groups, confidence: float, surveys: int) -> Sets:
     """Return the differences of drawn surveys with their sets, f64[surveys]."""
     shares = drawn_shares(groups, surveys)

@@ -95,7 +95,11 @@ def estimated(
     columns = (found.standard_error, found.lower, found.upper)
     plain = Sets(found.frequency, *(np.asarray(column) for column in columns))
     alone = Grouping(np.zeros(len(sample.tables.cells), np.int64), np.ones(1))
-    margins = [_grouping(target, sample.attributes) for target in plan.targets]
+    names = [attribute.name for attribute in sample.attributes]
+    shape = tuple(attribute.k for attribute in sample.attributes)
+    margins = [
+        Grouping(target.places(names, shape), target.shares.ravel()) for target in plan.targets
+    ]
     # the strata's own margin is the first
     strata = _Strata.of(sample, plan, margins[0] if plan.strata is not None else alone)
     errors = [
@@ -148,17 +152,6 @@ def estimated(
         rounds=0 if factors is None else factors.rounds,
         cannot_conclude=words,
     )
-
-
-def _grouping(target: Target, attributes: Sequence[PublishedAttribute]) -> Grouping:
-    """Return the margin over cells whose axes are these attributes."""
-    shape = tuple(attribute.k for attribute in attributes)
-    axes = [attribute.name for attribute in attributes]
-    codes = np.indices(shape).reshape(len(shape), -1)
-    places = np.zeros(codes.shape[1], np.int64)
-    for name, k in zip(target.attributes, target.shares.shape, strict=True):
-        places = places * k + codes[axes.index(name)]
-    return Grouping(places, target.shares.ravel())
 
 
 @dataclass(frozen=True, slots=True)
