@@ -290,7 +290,10 @@ def estimate_table(
     # nobody can be in a cell that no combination is in
     whole = np.zeros((4, *counts.both.shape))
     whole[:, sizes > 0] = cells.frequency, cells.standard_error, cells.lower, cells.upper
-    return JointEstimate(*whole, whole[0].sum(axis=1), whole[0].sum(axis=0))
+    frequency, error, lower, upper = whole
+    return JointEstimate(
+        frequency, error, lower, upper, frequency.sum(axis=1), frequency.sum(axis=0)
+    )
 
 
 def influence_on_table(

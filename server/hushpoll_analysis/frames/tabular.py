@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from hushpoll_protocols.errors import MissingExtra
@@ -69,10 +69,10 @@ class Tabular(ABC):
 _Row = TypeVar("_Row")
 
 
-def filled(kind: Callable[..., _Row], found: object, **more: object) -> _Row:
+def filled(kind: type[_Row], found: object, **more: object) -> _Row:
     """Return a row or a result: its members are those given, and those of `found` of that name."""
-    assert is_dataclass(kind)  # noqa: S101  (of rows and results)
-    named = [one.name for one in fields(kind) if hasattr(found, one.name)]
+    members: Any = kind
+    named = [one.name for one in fields(members) if hasattr(found, one.name)]
     return kind(**{name: getattr(found, name) for name in named} | more)
 
 

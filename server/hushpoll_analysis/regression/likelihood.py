@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums, multiply, multiply_whole
+from hushpoll_analysis.regression.sum_kernels import multiply, multiply_whole
+from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
 from hushpoll_analysis.regression.terms.design import Design
 
 Array = npt.NDArray[np.float64]
