@@ -77,6 +77,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 
@@ -341,14 +342,7 @@ class ShuffleGuarantee:
 
     def to_dict(self) -> JsonMembers:
         """Return the guarantee as the API and ``--json`` give it."""
-        return {
-            "local_epsilon": self.local_epsilon,
-            "crowd": self.crowd,
-            "clear": list(self.clear),
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "sentence": self.sentence,
-        }
+        return {**to_json(self), "sentence": self.sentence}
 
 
 def shuffle_guarantee(

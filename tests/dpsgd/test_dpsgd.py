@@ -67,15 +67,6 @@ def test_empty_batches_take_noisy_steps() -> None:
     assert np.isfinite(network.weights[0]).all()
 
 
-def test_progress_is_reported_step_by_step() -> None:
-    rows, label = sample(100)
-    seen: list[tuple[int, int]] = []
-    train_dpsgd(
-        rows, label, SgdPlan(epochs=2, batch_size=25), on_step=lambda *at: seen.append(at)
-    )  # fmt: skip
-    assert seen == [(step, 8) for step in range(1, 9)]
-
-
 AUDITED = SgdPlan(epochs=2, batch_size=4, learning_rate=0.01, clip=1.0, noise_multiplier=2.0)
 DELTA = 1e-2
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.auditing.sets import disparate, metric_set
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.metrics import difference_limits
@@ -22,7 +23,6 @@ from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.planning.expected_estimates import smallest_difference
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import PRECISE, outcome, sizes
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import PROTOCOLS, FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import (
@@ -196,11 +196,8 @@ def _leads(
     debiased = debiased_means(counts, n, side)
     shares = side.law.frequencies(debiased).T
     scale = 1.0 + side.law.slope * side.law.mean_excess(debiased)[:, 0]
-    one, none = np.ones(1), np.zeros(1)
     law = RecordLaw.of(oracle, oracle.k)
-    answers = Answers(
-        attribute, n, law, scale, shares, shares[:, 0], one, one, none, one, none, None, none
-    )
+    answers = Answers(attribute, n, law, scale, shares, shares[:, 0])
     scores = np.zeros((1, oracle.k))
     scores[0, :2] = 1.0, -1.0
     return Ratios.of_scores(answers, scores).sets(normal_quantile(0.95))

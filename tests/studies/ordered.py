@@ -152,10 +152,6 @@ def columns_of(each_survey: Sequence[Answers]) -> Answers:
         shares=np.hstack([each.shares for each in each_survey]),
         scale=scales,
         mass=one,
-        own=one,
-        other=0 * one,
-        own_third=one,
-        other_third=0 * one,
     )
 
 

@@ -51,12 +51,11 @@ from hushpoll_analysis.auditing.report import (
     MetricConclusion,
     Withheld,
     conclusion_of,
-    interval,
 )
 from hushpoll_analysis.auditing.sets import conclusive, metric_set, p_value
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
-from hushpoll_analysis.estimates.joint import common_block
+from hushpoll_analysis.estimates.joint import common_block, product_limits, product_moments
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.set_shares import group_share, shares_by_law, weight_variances
 from hushpoll_analysis.records.answering import (
@@ -72,7 +71,6 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle, format_epsilon
 from hushpoll_protocols.estimation.frequencies import normal_quantile
-from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.group_metrics import METRICS, RATES
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
@@ -182,7 +180,7 @@ def audit(
     for name, rate in RATES.items():
         if labelled or not rate.uses_labels:
             unprivileged, privileged = rates(moments, name, confidence=confidence)
-            group_rates |= {f"{name}1": interval(privileged), f"{name}0": interval(unprivileged)}
+            group_rates |= {f"{name}1": privileged.interval(), f"{name}0": unprivileged.interval()}
         else:
             group_rates |= {f"{name}1": NO_LABELS, f"{name}0": NO_LABELS}
     names = {1: "privileged", 0: "unprivileged"}
@@ -384,22 +382,20 @@ def _labelled(
     answers = range(target.k - 1)
     support = counts.of(published, target.name)
     labelled = group_share(target, support, n, answers, confidence=confidence)
-    f1, f2 = (min(max(share.value, 0.0), 1.0) for share in (alone, labelled))
-    (m1, e1), (m2, e2) = (
-        (1.0 + inside, outside)
+    f1, f2 = (np.clip(share.value, 0.0, 1.0) for share in (alone, labelled))
+    of_group, of_answers = (
+        (np.asarray(1.0 + inside), np.asarray(outside))
         for inside, outside in (
-            weight_variances(law_of(group), group.k, codes, f1),
-            weight_variances(law_of(target), target.k, answers, f2),
+            weight_variances(law_of(group), group.k, codes, float(f1)),
+            weight_variances(law_of(target), target.k, answers, float(f2)),
         )
     )
-    none = f1 * (m1 - e1) * e2 + f2 * e1 * (m2 - e2) + e1 * e2
-    rise = (m1 - e1) * (m2 - e2)
-    lower, upper = score_limits(
+    numbers = product_limits(
         np.asarray(value),
         n,
-        variance=(np.asarray(none), np.asarray(rise), np.asarray(-1.0)),
+        product_moments(f1, f2, of_group, of_answers),
+        None,
+        least=np.maximum(f1 + f2 - 1.0, 0.0),
         z=normal_quantile(confidence),
     )
-    at = min(max(value, 0.0, f1 + f2 - 1.0), 1.0)
-    error = float(np.sqrt(max(none + rise * at - at**2, 0.0) / n))
-    return Interval(value, error, float(lower), float(upper))
+    return Interval(value, *(float(number) for number in numbers))

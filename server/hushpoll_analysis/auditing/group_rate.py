@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile, wilson_limits
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE
@@ -181,35 +182,18 @@ def known_limits(rate: Array, size: Array, z: float | Array) -> tuple[Array, Arr
     return centre * (1 - centre) / (people + z**2), lower, upper
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceSet:
-    """A rate or a metric with its confidence set, of one survey or one per survey."""
-
-    value: Array
-    """f64[...], as are the others. Not projected: a rate may fall outside [0, 1]. nan where a
-    denominator may be 0."""
-    standard_error: Array
-    lower: Array
-    """Infinite where the confidence set has no bound."""
-    upper: Array
-
-
-def rates(moments: Moments, name: str, *, confidence: float) -> tuple[ConfidenceSet, ConfidenceSet]:
+def rates(moments: Moments, name: str, *, confidence: float) -> tuple[Sets, Sets]:
     """Return a rate, by name, in the unprivileged and in the privileged group."""
     z = quantile(confidence)
     low, high = (set_of_rate(GroupRate.of(moments, name, group, z)) for group in (0, 1))
     return low, high
 
 
-def set_of_rate(rate: GroupRate) -> ConfidenceSet:
+def set_of_rate(rate: GroupRate) -> Sets:
     """Return a rate with its set at the level of its z; nan and infinite where it has no bound."""
     limits = rate.at(np.array([-rate.z, rate.z]), in_difference=False)
-    return ConfidenceSet(
-        np.where(rate.bounded, rate.value, np.nan),
-        np.where(rate.bounded, rate.standard_error, np.nan),
-        np.where(rate.bounded, limits[..., 0], -np.inf),
-        np.where(rate.bounded, limits[..., 1], np.inf),
-    )
+    sets = Sets(rate.value, rate.standard_error, limits[..., 0], limits[..., 1])
+    return sets.known(rate.bounded)
 
 
 def quantile(confidence: float) -> float:

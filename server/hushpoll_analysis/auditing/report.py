@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Literal
 
-from hushpoll_analysis.auditing.group_rate import ConfidenceSet
 from hushpoll_analysis.auditing.poisoning import Poisoned
 from hushpoll_analysis.auditing.power import SELDOM, Outlook
 from hushpoll_analysis.auditing.sets import conclusive, disparate
-from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.estimates.interval import Interval, Sets
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
@@ -72,18 +71,8 @@ class Withheld:
 NO_LABELS = Withheld("no-labels", "the survey has no target with a positive category to compare to")
 
 
-def interval(estimated: ConfidenceSet) -> Interval:
-    """Return the estimate of one survey."""
-    return Interval(
-        float(estimated.value),
-        float(estimated.standard_error),
-        float(estimated.lower),
-        float(estimated.upper),
-    )
-
-
 def conclusion_of(
-    estimated: ConfidenceSet,
+    estimated: Sets,
     name: str,
     *,
     outlook: Outlook | None = None,
@@ -91,19 +80,16 @@ def conclusion_of(
     p_value: float | None = None,
 ) -> MetricConclusion:
     """Return a metric of one survey with its conclusion."""
-    numbers = interval(estimated)
+    numbers = estimated.interval()
     conclusion: Conclusion = "cannot conclude"
     if conclusive(estimated, name):
         conclusion = "disparity" if disparate(estimated, name) else "no disparity found"
     return MetricConclusion(
-        numbers.value,
-        numbers.standard_error,
-        numbers.lower,
-        numbers.upper,
-        conclusion,
-        outlook,
-        None if math.isnan(numbers.value) else poisoning,
-        p_value,
+        **asdict(numbers),
+        conclusion=conclusion,
+        outlook=outlook,
+        poisoning=None if math.isnan(numbers.value) else poisoning,
+        p_value=p_value,
     )
 
 

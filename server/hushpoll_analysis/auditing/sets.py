@@ -29,8 +29,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.auditing.group_rate import ConfidenceSet, GroupRate, product, quantile
+from hushpoll_analysis.auditing.group_rate import GroupRate, product, quantile
 from hushpoll_analysis.auditing.moments import RATE_TERMS, Moments
+from hushpoll_analysis.estimates.interval import Sets, correlation_of
 from hushpoll_analysis.metrics import largest_limits, level_of_each
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_shared.group_metrics import LARGEST_CONFIDENCE, METRICS
@@ -50,7 +51,7 @@ _ROUNDS = 3
 Array = npt.NDArray[np.float64]
 
 
-def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceSet:
+def metric_set(moments: Moments, name: str, *, confidence: float) -> Sets:
     """Return a metric with its set; the error is that of the difference which is the largest."""
     parts = [_set_of(region) for region in _regions(moments, name, confidence)]
     if not METRICS[name].is_largest:
@@ -61,7 +62,7 @@ def metric_set(moments: Moments, name: str, *, confidence: float) -> ConfidenceS
     largest = np.argmax(np.abs(np.nan_to_num(value)), axis=0)[None]
     lower, upper = largest_limits([(part.lower, part.upper) for part in parts])
     known = ~np.isnan(value).any(axis=0)
-    return ConfidenceSet(
+    return Sets(
         np.where(known, np.abs(np.take_along_axis(value, largest, axis=0)[0]), np.nan),
         np.where(known, np.take_along_axis(error, largest, axis=0)[0], np.nan),
         lower,
@@ -107,14 +108,14 @@ def p_value(moments: Moments, name: str) -> float:
     return math.exp(high)
 
 
-def conclusive(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
+def conclusive(estimated: Sets, name: str) -> npt.NDArray[np.bool_]:
     """Return whether a set is bounded, and not all that the metric can be: "cannot conclude"."""
     least, most = METRICS[name].range
     bounded = np.isfinite(estimated.lower) & np.isfinite(estimated.upper)
     return np.asarray(bounded & ~((estimated.lower <= least) & (estimated.upper >= most)))
 
 
-def disparate(estimated: ConfidenceSet, name: str) -> npt.NDArray[np.bool_]:
+def disparate(estimated: Sets, name: str) -> npt.NDArray[np.bool_]:
     """Return whether a set is conclusive and leaves out the fair value, bool[...]."""
     fair = METRICS[name].fair
     out = (estimated.lower > fair) | (estimated.upper < fair)
@@ -129,7 +130,7 @@ def _regions(moments: Moments, name: str, confidence: float) -> list[_Region]:
     return [_Region(moments, rate.name, z, ratio=metric.is_ratio) for rate in metric.rates]
 
 
-def _set_of(region: _Region) -> ConfidenceSet:
+def _set_of(region: _Region) -> Sets:
     """Return the ratio R_0/R_1 or the difference R_1 - R_0 of a region's rates."""
     lower, upper = -region.largest(-1), region.largest(1)
     value, error, known = region.value, region.standard_error, region.bounded
@@ -138,7 +139,7 @@ def _set_of(region: _Region) -> ConfidenceSet:
         cut = np.where(np.isfinite(lower), np.maximum(lower, 0.0), 0.0)
         lower = np.where(np.isfinite(upper), lower, cut)
         known = known & region.divisible
-    return ConfidenceSet(
+    return Sets(
         np.where(known, value, np.nan),
         np.where(known, error, np.nan),
         np.where(region.bounded, lower, 0.0 if region.ratio else -np.inf),
@@ -186,10 +187,7 @@ class _Region:
     def _correlation(self, r0: Array, r1: Array) -> Array:
         part = self._shared
         covariance = part[0, 0] - r1 * part[0, 1] - r0 * part[1, 0] + r0 * r1 * part[1, 1]
-        scale = self._low.deviation(r0) * self._high.deviation(r1)
-        known = scale > 0
-        correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
-        return np.asarray(np.clip(correlation, -1.0, 1.0))
+        return correlation_of(covariance, self._low.deviation(r0) * self._high.deviation(r1))
 
     def _metric(self, angle: Array) -> Array:
         """Return the metric at angles f64[..., m] of the boundary; nan where it is not defined."""

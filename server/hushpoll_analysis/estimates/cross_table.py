@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.influence import Influence, TableInfluence
 from hushpoll_analysis.estimates.joint import estimate_table, influence_on_table
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -86,12 +86,9 @@ class CrossTable(ArrayResult):
 
     def result(self) -> JointShares:
         """Return the table cell by cell."""
-        return JointShares(
-            verdict=self.verdict,
-            a=self.a,
-            b=self.b,
-            n=self.n,
-            confidence=self.confidence,
+        return filled(
+            JointShares,
+            self,
             intervals=how_to_read(self.frequency.size, self.confidence),
             cells=tuple(
                 Cell(a=a, b=b, frequency=share, standard_error=error, lower=lower, upper=upper)

@@ -23,7 +23,7 @@ from hushpoll_analysis.estimates.estimators import (
 )
 from hushpoll_analysis.estimates.influence import Influence, influence_of
 from hushpoll_analysis.estimates.precision import widest
-from hushpoll_analysis.frames.tabular import ArrayResult, Tabular
+from hushpoll_analysis.frames.tabular import ArrayResult, Tabular, filled
 from hushpoll_analysis.records.counts import Counts, count
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import MemoryNeed, OfRecords, Source
@@ -109,11 +109,10 @@ class AttributeEstimate(Tabular):
             none if column is None else column.tolist()
             for column in (self.frequency, self.standard_error, self.lower, self.upper)
         )
-        return AttributeRow(
-            name=self.name,
+        return filled(
+            AttributeRow,
+            self,
             role=cast(Literal["sensitive", "plain", "target"], self.role),
-            protocol=self.protocol,
-            epsilon=self.epsilon,
             categories=tuple(
                 CategoryEstimate(
                     category=category, frequency=share, standard_error=error, lower=low, upper=high
@@ -122,9 +121,6 @@ class AttributeEstimate(Tabular):
             ),
             poisoning=None if self.poisoning is None else self.poisoning.row(),
             n=self.n if self.drawn else None,
-            option=self.option,
-            mean=self.mean,
-            asked=self.asked,
         )
 
     def to_dict(self) -> JsonMembers:

@@ -105,14 +105,9 @@ def estimate_joint(
 ) -> JointEstimate:
     """Estimate joint frequencies with errors and intervals; Wilson's if both are in clear."""
     z = normal_quantile(confidence)
-    raw1, raw2 = (
-        debiased_means(counts.first, counts.n, first),
-        debiased_means(counts.second, counts.n, second),
-    )
-    share1, share2 = first.law.excess_shares(raw1), second.law.excess_shares(raw2)
-    frequency = _frequency(counts, first, second, (raw1, raw2), (share1, share2))
-    law1 = RowMoments.of(first.law, raw1, share1)
-    law2 = RowMoments.of(second.law, raw2, share2)
+    one, other = Margin.of_both(counts, first, second)
+    frequency = _frequency(counts, one, other)
+    law1, law2 = one.moments(), other.moments()
     skewed = first.perturbed or second.perturbed
     error, lower, upper = (np.empty_like(frequency) for _ in range(3))
     step = max(1, CELLS_AT_A_TIME // frequency.shape[1])
@@ -121,23 +116,13 @@ def estimate_joint(
         error[rows], lower[rows], upper[rows] = _intervals(
             frequency[rows], counts.n, law1.rows(rows), law2, z=z, skewed=skewed
         )
-    return JointEstimate(
-        frequency,
-        error,
-        lower,
-        upper,
-        first.law.frequencies(raw1),
-        second.law.frequencies(raw2),
-    )
+    return JointEstimate(frequency, error, lower, upper, one.frequencies, other.frequencies)
 
 
 def joint_frequencies(counts: JointCounts, first: Side, second: Side) -> tuple[Array, Array, Array]:
     """Return the cells f64[k1, k2] and the estimates of either attribute, without intervals."""
-    raw1 = debiased_means(counts.first, counts.n, first)
-    raw2 = debiased_means(counts.second, counts.n, second)
-    shares = first.law.excess_shares(raw1), second.law.excess_shares(raw2)
-    cells = _frequency(counts, first, second, (raw1, raw2), shares)
-    return cells, first.law.frequencies(raw1), second.law.frequencies(raw2)
+    one, other = Margin.of_both(counts, first, second)
+    return _frequency(counts, one, other), one.frequencies, other.frequencies
 
 
 def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
@@ -147,26 +132,52 @@ def debiased_means(support: npt.NDArray[np.int64], n: int, side: Side) -> Array:
     return debiased_mean(support, n, p=side.channel.p, q=side.channel.q, most=side.most)
 
 
-def _frequency(
-    counts: JointCounts,
-    first: Side,
-    second: Side,
-    debiased: tuple[Array, Array],
-    shares: tuple[Array, Array],
-) -> Array:
-    n, q1, q2 = counts.n, first.channel.elsewhere, second.channel.elsewhere
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """What records tell of one attribute alone."""
+
+    side: Side
+    debiased: Array
+    """f64[k], the means of D."""
+    shares: Array
+    """f64[k], the constants c."""
+
+    @classmethod
+    def of(cls, support: npt.NDArray[np.int64], n: int, side: Side) -> Margin:
+        """Return it from the support counts of n records."""
+        debiased = debiased_means(support, n, side)
+        return cls(side, debiased, side.law.excess_shares(debiased))
+
+    @classmethod
+    def of_both(cls, counts: JointCounts, first: Side, second: Side) -> tuple[Margin, Margin]:
+        """Return those of two attributes."""
+        return cls.of(counts.first, counts.n, first), cls.of(counts.second, counts.n, second)
+
+    @property
+    def frequencies(self) -> Array:
+        """Estimated shares, f64[k]."""
+        return self.side.law.frequencies(self.debiased)
+
+    def moments(self) -> RowMoments:
+        """Return the moments of a record's weights."""
+        return RowMoments.at(self.side.law, self.frequencies, self.shares)
+
+
+def _frequency(counts: JointCounts, first: Margin, second: Margin) -> Array:
+    n, channel1, channel2 = counts.n, first.side.channel, second.side.channel
+    q1, q2 = channel1.elsewhere, channel2.elsewhere
     q1 = q1[:, None] if isinstance(q1, np.ndarray) else q1
     pi1, pi2 = (counts.first / n)[:, None], (counts.second / n)[None, :]
-    gaps = first.channel.gap * second.channel.gap
+    gaps = channel1.gap * channel2.gap
     joint: Array = (counts.both / n - q1 * pi2 - q2 * pi1 + q1 * q2) / gaps
-    if not first.law.varies and not second.law.varies:
+    if not first.side.law.varies and not second.side.law.varies:
         return joint
-    by_first = joint.sum(axis=0) - debiased[1]  # mean of T1 D2
-    by_second = joint.sum(axis=1) - debiased[0]  # mean of D1 T2
-    excess1 = float(debiased[0].sum()) - 1.0
+    by_first = joint.sum(axis=0) - second.debiased  # mean of T1 D2
+    by_second = joint.sum(axis=1) - first.debiased  # mean of D1 T2
+    excess1 = float(first.debiased.sum()) - 1.0
     both = float(by_first.sum()) - excess1  # mean of T1 T2
-    joint -= shares[0][:, None] * (by_first - shares[1] * both)
-    joint -= by_second[:, None] * shares[1]
+    joint -= first.shares[:, None] * (by_first - second.shares * both)
+    joint -= by_second[:, None] * second.shares
     return joint
 
 
@@ -183,11 +194,6 @@ class RowMoments:
     other: Array
     third: Array
     other_third: Array
-
-    @classmethod
-    def of(cls, law: WeightLaw, debiased: Array, share: Array) -> RowMoments:
-        """Return the moments at the means of D, f64[k], and the constants c, f64[k]."""
-        return cls.at(law, law.frequencies(debiased), share)
 
     @classmethod
     def at(cls, law: WeightLaw, frequency: Array, share: Array) -> RowMoments:
@@ -211,21 +217,40 @@ def _intervals(
 ) -> tuple[Array, Array, Array]:
     """Return standard errors and limits f64[r, k2] of some rows of a table."""
     f1, f2 = row.frequency, column.frequency
-    none, rise = _product_moments(f1, f2, (row.second, row.other), (column.second, column.other))
-    none3, rise3 = _product_moments(
+    second = product_moments(f1, f2, (row.second, row.other), (column.second, column.other))
+    third = product_moments(
         f1, f2, (row.third, row.other_third), (column.third, column.other_third)
     )
+    least = np.maximum(f1 + f2 - 1.0, 0.0)
+    return product_limits(frequency, n, second, third if skewed else None, least=least, z=z)
 
-    def third(f: Array) -> Array:
+
+def product_limits(
+    frequency: Array,
+    n: int,
+    second: tuple[Array, Array],
+    third: tuple[Array, Array] | None,
+    *,
+    least: Array,
+    z: float,
+) -> tuple[Array, Array, Array]:
+    """Return standard errors and limits of means of products of weights.
+
+    `second` and `third` have a and b with which that raw moment of a product is a + b f; without
+    the third there is no correction for skewness. `least` is the smallest f there can be.
+    """
+    none, rise = second
+
+    def central(f: Array) -> Array:
+        none3, rise3 = third or second
         return np.asarray(none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3)
 
-    least = np.maximum(f1 + f2 - 1.0, 0.0)
     lower, upper = score_limits(
         frequency,
         n,
         variance=(none, rise, np.asarray(-1.0)),
         z=z,
-        third=third if skewed else None,
+        third=None if third is None else central,
         least=least,
     )
     # As in `estimate`: an impossible frequency gets the variance of the nearest possible one.
@@ -234,7 +259,7 @@ def _intervals(
     return np.sqrt(variance / n), lower, upper
 
 
-def _product_moments(
+def product_moments(
     f1: Array, f2: Array, first: tuple[Array, Array], second: tuple[Array, Array]
 ) -> tuple[Array, Array]:
     """Return a and b such that a moment of W is a + b f.
@@ -263,14 +288,9 @@ def estimate_table(
     sizes, law = cells_of(block, [a, b])
     cells = estimate(law, counts.both[sizes > 0], counts.n, confidence=confidence)
     # nobody can be in a cell that no combination is in
-    frequency, error, lower, upper = (np.zeros(counts.both.shape) for _ in range(4))
-    for part, found in (
-        (frequency, cells.frequency),
-        (error, cells.standard_error),
-        (lower, cells.lower),
-        (upper, cells.upper),
-    ):
-        part[sizes > 0] = found
+    whole = np.zeros((4, *counts.both.shape))
+    whole[:, sizes > 0] = cells.frequency, cells.standard_error, cells.lower, cells.upper
+    frequency, error, lower, upper = whole
     return JointEstimate(
         frequency, error, lower, upper, frequency.sum(axis=1), frequency.sum(axis=0)
     )

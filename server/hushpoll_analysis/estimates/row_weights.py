@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.joint import Margin, Side
 from hushpoll_analysis.records.counts import count
 from hushpoll_analysis.records.laws import cells_of, law_of
 from hushpoll_analysis.records.numbers import numbers
@@ -50,9 +50,8 @@ class RowWeights:
         else:
             sizes, law = cells_of(block, names)
             possible = None if sizes.all() else sizes > 0
-        side = Side.of(law)
         counted = support.ravel() if possible is None else support[possible]
-        shares = side.law.excess_shares(debiased_means(counted, n, side))
+        shares = Margin.of(counted, n, Side.of(law)).shares
         if possible is None:
             return cls(tuple(names), law, shares.reshape(support.shape))
         whole = np.zeros(support.shape)

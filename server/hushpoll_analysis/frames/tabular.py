@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from hushpoll_protocols.errors import MissingExtra
 from hushpoll_shared.querying.result import Result
@@ -63,6 +64,16 @@ class Tabular(ABC):
     def to_polars(self) -> Any:
         """Return a ``polars.DataFrame``."""
         return polars_of(self.to_arrow())
+
+
+_Row = TypeVar("_Row")
+
+
+def filled(kind: type[_Row], found: object, **more: object) -> _Row:
+    """Return a row or a result: its members are those given, and those of `found` of that name."""
+    members: Any = kind
+    named = [one.name for one in fields(members) if hasattr(found, one.name)]
+    return kind(**{name: getattr(found, name) for name in named} | more)
 
 
 class ArrayResult(Tabular):

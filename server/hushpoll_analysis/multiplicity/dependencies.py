@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.multiplicity.discovery import adjusted
 from hushpoll_analysis.records.answering import answering
 from hushpoll_analysis.records.counts import PairCounts, paired
@@ -77,23 +77,16 @@ class Dependencies(ArrayResult):
 
     def result(self) -> OutcomesOfTests:
         """Return the tests with their adjusted p-values."""
-        return OutcomesOfTests(
-            verdict=self.verdict,
-            n=self.n,
-            rate=self.rate,
+        return filled(
+            OutcomesOfTests,
+            self,
             reading=" ".join([READING, *self.left_out]),
             pairs=tuple(
-                PairTest(
-                    a=test.a,
-                    b=test.b,
-                    statistic=test.statistic,
-                    degrees=test.degrees,
-                    p_value=test.p_value,
+                filled(
+                    PairTest,
+                    test,
                     adjusted_p_value=value,
                     conclusion="dependent" if value <= self.rate else "no dependence found",
-                    smallest_expected=test.smallest_expected,
-                    reference=test.reference,
-                    tables=test.tables,
                     n=None if test.n == self.n else test.n,
                 )
                 for test, value in zip(self.tests, self.adjusted, strict=True)

@@ -38,7 +38,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.precision import widest
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.records.laws import even_law_of, law_of
 from hushpoll_analysis.records.records import Channel, Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
@@ -115,11 +115,9 @@ class SimultaneousEstimates(ArrayResult):
     def result(self) -> SharesTogether:
         """Return the estimates attribute by attribute."""
         names = ("frequency", "standard_error", "lower", "upper")
-        return SharesTogether(
-            verdict=self.verdict,
-            method=self.method,
-            n=self.n,
-            confidence=self.confidence,
+        return filled(
+            SharesTogether,
+            self,
             intervals=WORDS[self.method],
             attributes=tuple(
                 TogetherAttribute(

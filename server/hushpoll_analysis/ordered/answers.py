@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import (
+    Margin,
+    RowMoments,
+    Side,
+    debiased_means,
+    joint_frequencies,
+)
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of, combinations_of, law_of
@@ -41,18 +47,15 @@ class Answers:
     """f64[k, groups], of all people, in each category and group; unbiased."""
     overall: Array
     """f64[k], of all people, in each category."""
-    mass: Array
+    mass: Array = field(default_factory=lambda: np.ones(1))
     """f64[groups], of all people, in each group; 1 where nothing is multiplied, since a law is then
     about all."""
-    own: Array
-    """f64[groups], E[U^2] of the weight U in a group, of people in the group; `other` of others,
-    and the thirds are E[U^3]."""
-    other: Array
-    own_third: Array
-    other_third: Array
-    group: PublishedAttribute | None
+    group: PublishedAttribute | None = None
     """Whose categories are the groups; without, the only one has everybody."""
-    excess: Array
+    weight: RowMoments | None = None
+    """Moments of the weight in each group, by which those of the answers are multiplied, each
+    f64[groups]; None where nothing is multiplied."""
+    excess: Array = field(default_factory=lambda: np.zeros(1))
     """f64[groups], of the weight in each group, the part of a record's excess that is taken from
     it."""
     together: bool = False
@@ -68,40 +71,7 @@ class Answers:
         """Return the answers of everybody."""
         shares, scale = _estimated(law_of(attribute), support, n)
         law = RecordLaw.of(attribute.oracle, attribute.k)
-        return cls.of_shares(
-            attribute, n, law, scale, shares[:, None], shares, sizes=_sizes(attribute)
-        )
-
-    @classmethod
-    def of_shares(
-        cls,
-        attribute: PublishedAttribute,
-        n: int,
-        law: RecordLaw,
-        scale: float | Array,
-        shares: Array,
-        overall: Array,
-        sizes: Array | None = None,
-    ) -> Answers:
-        """Return the answers of everybody with these shares, or a column for each of surveys."""
-        one, none = np.ones(1), np.zeros(1)
-        whole = np.ones((1, 1)) if sizes is None else sizes
-        return cls(
-            attribute,
-            n,
-            law,
-            scale,
-            shares,
-            overall,
-            one,
-            one,
-            none,
-            one,
-            none,
-            None,
-            none,
-            sizes=whole,
-        )
+        return cls(attribute, n, law, scale, shares[:, None], shares, sizes=_sizes(attribute))
 
     @classmethod
     def in_groups(
@@ -118,13 +88,7 @@ class Answers:
         # Kept counts may be a transposed view, whose sums would differ in the last digit.
         counts = replace(counts, both=np.ascontiguousarray(counts.both))
         cells, overall, mass = joint_frequencies(counts, first, second)
-        raw = debiased_means(counts.second, counts.n, second)
-        excess = second.law.excess_shares(raw)
-        weight = RowMoments.of(second.law, raw, excess)
-        moments = (weight.second, weight.other, weight.third, weight.other_third)
-        own, other, own_third, other_third = (
-            np.broadcast_to(np.asarray(moment, dtype=np.float64), mass.shape) for moment in moments
-        )
+        margin = Margin.of(counts.second, counts.n, second)
         return cls(
             attribute,
             counts.n,
@@ -133,12 +97,9 @@ class Answers:
             cells,
             overall,
             mass,
-            own,
-            other,
-            own_third,
-            other_third,
             group,
-            np.broadcast_to(excess, mass.shape),
+            margin.moments(),
+            margin.shares,
             sizes=_sizes(attribute),
         )
 
@@ -153,7 +114,6 @@ class Answers:
         sizes, law = cells_of(block, [attribute.name, group.name])
         shares = np.zeros(counts.both.shape)
         shares[sizes > 0], scale = _estimated(law, counts.both[sizes > 0], counts.n)
-        one, none = np.ones(group.k), np.zeros(group.k)
         return cls(
             attribute,
             counts.n,
@@ -161,13 +121,8 @@ class Answers:
             scale,
             shares,
             shares.sum(axis=1),
-            one,
-            one,
-            none,
-            one,
-            none,
+            np.ones(group.k),
             group,
-            none,
             together=True,
             sizes=sizes.astype(np.float64),
         )
@@ -175,7 +130,7 @@ class Answers:
     @property
     def multiplied(self) -> bool:
         """Whether a weight in a group is multiplied by those of the answers."""
-        return self.group is not None and not self.together
+        return self.weight is not None
 
     @property
     def categories(self) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, scale_of
 from hushpoll_analysis.ordered.statistics import (
@@ -86,13 +86,11 @@ class OrderedChange(ArrayResult):
             ScaledWave(**side.facts(), scale=scale.rows())
             for side, scale in zip((self.before, self.after), self.scales, strict=True)
         )
-        return ChangeOfStatistics(
-            verdict=self.verdict,
+        return filled(
+            ChangeOfStatistics,
+            self,
             before=before,
             after=after,
-            threshold=self.threshold,
-            confidence=self.confidence,
-            simultaneous=self.simultaneous,
             intervals=DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.statistics), self.confidence),

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.frames.tabular import filled
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
@@ -62,15 +63,12 @@ class Quantile(Interval):
     def row(self) -> QuantileEstimate:
         """Return the quantile as a row of a result."""
         numbers = self.numbers()
-        return QuantileEstimate(
-            q=self.q,
-            category=self.category,
-            lowest=self.lowest,
-            highest=self.highest,
+        return filled(
+            QuantileEstimate,
+            self,
             value=numbers["value"],
             lower=numbers["lower"],
             upper=numbers["upper"],
-            bound=self.bound,
         )
 
     def to_dict(self) -> JsonMembers:

@@ -30,8 +30,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.ordered.answers import Answers
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols.estimation.score import corrected_quantile
 
 Array = npt.NDArray[np.float64]
@@ -136,12 +136,8 @@ class Ratios:
         deviation, _ = self.error(at)
         under = np.where(known, self.moments[0], 1.0)
         lower, upper = self._ends(z, at)
-        return Sets(
-            np.where(known, value, np.nan),
-            np.where(known, deviation / under, np.nan),
-            np.where(known, np.minimum(lower, value), -np.inf),
-            np.where(known, np.maximum(upper, value), np.inf),
-        )
+        limits = np.minimum(lower, value), np.maximum(upper, value)
+        return Sets(value, deviation / under, *limits).known(known)
 
     def bounded(self, z: float) -> npt.NDArray[np.bool_]:
         """Return where enough people have answered for a set with bounds, bool[rows, groups]."""
@@ -273,15 +269,14 @@ class Ratios:
         everybody: tuple[Array, Array, Array, Array],
     ) -> tuple[Array, Array]:
         """Return the second and the third moment of A times the weight in the group."""
-        answers = self.answers
-        if not answers.multiplied:
-            return answers.law.moments(sums, mean, [group])[0]
-        inside, outside = answers.law.moments(sums, mean, [group, everybody])
+        law, weight = self.answers.law, self.answers.weight
+        if weight is None:
+            return law.moments(sums, mean, [group])[0]
+        inside, outside = law.moments(sums, mean, [group, everybody])
         return (
-            np.asarray((answers.own - answers.other) * inside[0] + answers.other * outside[0]),
+            np.asarray((weight.second - weight.other) * inside[0] + weight.other * outside[0]),
             np.asarray(
-                (answers.own_third - answers.other_third) * inside[1]
-                + answers.other_third * outside[1]
+                (weight.third - weight.other_third) * inside[1] + weight.other_third * outside[1]
             ),
         )
 

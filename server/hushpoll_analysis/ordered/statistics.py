@@ -31,14 +31,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.estimates.interval import Interval, Sets, correlation_of
 from hushpoll_analysis.estimates.score_law import Measure
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.records.laws import law_of
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_shared.queries.ordered_answers import STATISTICS
 from hushpoll_shared.queries.parts import SummaryEstimate
 
@@ -60,7 +59,7 @@ def correlations(
     s = s[:, alone]
     if answers.together:
         covariance = _in_block(first[0], r, second[0], s, alone)
-        return _correlation(covariance, deviations, answers)
+        return correlation_of(covariance, answers.n * deviations[0] * deviations[1])
     half_sum = Ratios.of_scores(answers, (first[1] + second[1]) / 2), (r + s) / 2
     half_difference = Ratios.of_scores(answers, (first[1] - second[1]) / 2), (r - s) / 2
     own, theirs, everybody = (
@@ -72,14 +71,7 @@ def correlations(
         answers.excess, answers.excess[reference], reference
     )
     covariance = at_own * own + at_theirs * theirs + elsewhere * (everybody - own - theirs)
-    return _correlation(covariance, deviations, answers)
-
-
-def _correlation(covariance: Array, deviations: tuple[Array, Array], answers: Answers) -> Array:
-    scale = answers.n * deviations[0] * deviations[1]
-    known = scale > 0
-    correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
-    return np.asarray(np.clip(correlation, -1.0, 1.0))
+    return correlation_of(covariance, answers.n * deviations[0] * deviations[1])
 
 
 def _in_block(first: Ratios, r: Array, second: Ratios, s: Array, reference: slice) -> Array:

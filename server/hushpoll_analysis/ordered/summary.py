@@ -13,7 +13,7 @@ from typing import Any
 
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.joint import common_block
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.quantiles import (
     Distribution,
@@ -168,23 +168,16 @@ class OrderedSummary(ArrayResult):
 
     def result(self) -> Summary:
         """Return the summary group by group."""
-        return Summary(
-            verdict=self.verdict,
-            attribute=self.attribute,
-            given=self.given,
-            n=self.n,
-            confidence=self.confidence,
-            simultaneous=self.simultaneous,
+        return filled(
+            Summary,
+            self,
             intervals=(
                 HOLD_TOGETHER if self.simultaneous else how_to_read(self.intervals, self.confidence)
             )
             + (f" {N_COUNTS_ALL}" if self.among else ""),
-            threshold=self.threshold,
-            interpolation=self.interpolation,
             scale=self.scale.rows(),
             rounded=self.scale.rounded,
             groups=tuple(group.row() for group in self.groups),
-            reference=self.reference,
             differences=None
             if self.differences is None
             else tuple(one.row() for one in self.differences),

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.scales import Scale, doubtful, is_ordered, scale_of
 from hushpoll_analysis.ordered.statistics import Bounded, Statistics
@@ -87,12 +87,10 @@ class SimultaneousMeans(ArrayResult):
 
     def result(self) -> MeansTogether:
         """Return the means attribute by attribute."""
-        return MeansTogether(
-            verdict=self.verdict,
-            given=self.given,
-            n=self.n,
+        return filled(
+            MeansTogether,
+            self,
             method="bonferroni",
-            confidence=self.confidence,
             intervals=HOLD_TOGETHER,
             scales=tuple(
                 ScaleOf(attribute=name, scale=scale.rows()) for name, scale in self.scales.items()

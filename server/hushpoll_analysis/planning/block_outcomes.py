@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.combination_sums import Sums, variance_coefficients
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.planning.expected_estimates import (
     normal_quantiles,
@@ -39,7 +40,6 @@ from hushpoll_analysis.planning.follow_ups import (
 from hushpoll_analysis.planning.goals import share_behind
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.chi_square import seen_part
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.verdicts.needed import POWER
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -216,12 +216,7 @@ def _fieller(sums: Array, covariance: Array, z: float) -> Sets:
     value = top / np.where(bounded, under, 1.0)
     spread = covariance[0, 0] - 2 * value * covariance[0, 1] + value**2 * covariance[1, 1]
     error = np.sqrt(np.maximum(spread, 0.0)) / np.where(bounded, under, 1.0)
-    return Sets(
-        np.where(bounded, value, np.nan),
-        np.where(bounded, error, np.nan),
-        np.where(bounded, (b - half) / safe, -np.inf),
-        np.where(bounded, (b + half) / safe, np.inf),
-    )
+    return Sets(value, error, (b - half) / safe, (b + half) / safe).known(bounded)
 
 
 def association_power(

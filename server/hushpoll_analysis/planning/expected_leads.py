@@ -24,10 +24,10 @@ from math import comb, perm
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
@@ -56,16 +56,6 @@ class Pair:
         return None if self.in_clear else self.attribute.oracle
 
 
-def lead_power(pair: Pair, confidence: float, surveys: int) -> float:
-    """Return the chance that the interval of the lead leaves out 0, from drawn surveys."""
-    return lead_sets(pair, confidence, surveys).share_without_zero()
-
-
-def expected_lead_width(pair: Pair, confidence: float, surveys: int) -> float:
-    """Return the mean width of the interval of the lead; infinite where one has no bound."""
-    return lead_sets(pair, confidence, surveys).mean_width()
-
-
 def lead_sets(pair: Pair, confidence: float, surveys: int) -> Sets:
     """Return the leads of drawn surveys with their sets, f64[1, surveys]."""
     attribute, law = pair.attribute, WeightLaw.of(pair.oracle)
@@ -73,7 +63,7 @@ def lead_sets(pair: Pair, confidence: float, surveys: int) -> Sets:
     draw = _of_any_size if law.varies else _of_one_size
     shares, scale = draw(pair, surveys, rng)
     record = RecordLaw.of(pair.oracle, attribute.k)
-    answers = Answers.of_shares(attribute, pair.n, record, scale, shares, shares[:, :1])
+    answers = Answers(attribute, pair.n, record, scale, shares, shares[:, :1])
     first, second, missing = shares
     answered = (1.0 - missing)[None, :]
     lead, either = (first - second)[None, :], (first + second)[None, :]

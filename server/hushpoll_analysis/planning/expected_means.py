@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.joint import RowMoments
 from hushpoll_analysis.estimates.score_law import RecordLaw
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
@@ -31,7 +32,6 @@ from hushpoll_analysis.ordered.answers import Answers
 from hushpoll_analysis.ordered.ratios import Ratios
 from hushpoll_analysis.ordered.scales import Scale
 from hushpoll_analysis.planning.expected_leads import SEED
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.weights import DEGENERATE, WeightLaw
@@ -94,11 +94,6 @@ class Means:
         return float(self._shares_at(tilt) @ self.scores)
 
 
-def expected_mean_width(means: Means, confidence: float, surveys: int) -> float:
-    """Return the mean width of the interval of the mean, in the unit of the scale."""
-    return mean_sets(means, confidence, surveys).mean_width()
-
-
 def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     """Return the means of drawn surveys with their sets, f64[1, surveys], in units of `half`."""
     own = _Numbers.of_scores(means)
@@ -106,23 +101,11 @@ def mean_sets(means: Means, confidence: float, surveys: int) -> Sets:
     drawn = _normal(mean, square - np.outer(mean, mean), means.n, surveys)
     estimated, under = own.powers(drawn[1:-1], drawn[-1] - 1.0)
     law = RecordLaw.of(means.oracle, means.attribute.k)
-    answers = Answers.of_shares(means.attribute, means.n, law, under, estimated, estimated[:, :1])
+    answers = Answers(means.attribute, means.n, law, under, estimated, estimated[:, :1])
     p0, p1, p2, p3, p4 = (part[None, :] for part in estimated)
     overall = (p0[:, :1], p1[:, :1], p2[:, :1], p3[:, :1])
     ratios = Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), overall)
-    return _in_unit(means, ratios.sets(normal_quantile(confidence)))
-
-
-def mean_gap_power(
-    means: Means,
-    group: PublishedAttribute,
-    sizes: tuple[float, float],
-    gap: float,
-    confidence: float,
-    surveys: int,
-) -> float:
-    """Return the chance that the interval of the difference of both means leaves out 0."""
-    return mean_gap_sets(means, group, sizes, gap, confidence, surveys).share_without_zero()
+    return ratios.sets(normal_quantile(confidence)).scaled(means.half)
 
 
 def mean_gap_sets(
@@ -159,12 +142,8 @@ def mean_gap_sets(
     true = float(means.scores.mean()) + np.array([gap, -gap]) / (2 * means.half)
     errors = ratios.moments[1] - true * ratios.moments[0]
     correlations = np.asarray(np.corrcoef(errors.T))
-    return _in_unit(means, sets.column(0).minus(sets.column(1), float(correlations[0, 1])))
-
-
-def _in_unit(means: Means, sets: Sets) -> Sets:
-    parts = (sets.value, sets.standard_error, sets.lower, sets.upper)
-    return Sets(*(means.half * part for part in parts))
+    apart = sets.column(0).minus(sets.column(1), float(correlations[0, 1]))
+    return apart.scaled(means.half)
 
 
 def _normal(mean: Array, covariance: Array, n: int, surveys: int) -> Array:
@@ -279,11 +258,6 @@ def _ratios_in_groups(
         for cell, part, of_group in zip(products[1:-1, 1:-1], c_own, by_group, strict=True)
     )
     o0, o1, o2, o3, _ = (part[:, None] for part in overall)
-    weight = RowMoments.at(among.law, sizes.T, c_group.T)
-    own_second, other_second, own_third, other_third = (
-        np.broadcast_to(np.asarray(moment, dtype=np.float64), p0.shape)
-        for moment in (weight.second, weight.other, weight.third, weight.other_third)
-    )
     answers = Answers(
         means.attribute,
         means.n,
@@ -292,11 +266,8 @@ def _ratios_in_groups(
         p0.T,
         overall[0],
         sizes.T,
-        own_second,
-        other_second,
-        own_third,
-        other_third,
         group,
+        RowMoments.at(among.law, sizes.T, c_group.T),
         c_group.T,
     )
     return Ratios(answers, -1.0, 1.0, own.four_sums, (p0, p1, p2, p3, p4), (o0, o1, o2, o3))

@@ -24,12 +24,12 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.estimates.joint import RowMoments
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.planning.expected_leads import SEED, support_patterns
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.conditional import SharesLaw, differences_of, sets_of
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.relations.independence import Whitened
 from hushpoll_protocols import FrequencyOracle
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -56,11 +56,6 @@ class Groups:
     def oracles(self) -> tuple[FrequencyOracle | None, FrequencyOracle | None]:
         """The protocols of both questions; None in clear."""
         return (None, None) if self.in_clear else (self.outcome.oracle, self.group.oracle)
-
-
-def gap_power(groups: Groups, confidence: float, surveys: int) -> float:
-    """Return the chance that the interval of the difference of the groups' shares leaves out 0."""
-    return gap_sets(groups, confidence, surveys).share_without_zero()
 
 
 def gap_sets(groups: Groups, confidence: float, surveys: int) -> Sets:

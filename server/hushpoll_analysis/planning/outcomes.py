@@ -25,13 +25,13 @@ from hushpoll_analysis.planning.expected_estimates import (
     smallest_difference,
     smallest_found,
 )
-from hushpoll_analysis.planning.expected_leads import Pair, expected_lead_width, lead_power
+from hushpoll_analysis.planning.expected_leads import Pair, lead_sets
 from hushpoll_analysis.planning.expected_means import (
     Means,
-    expected_mean_width,
-    mean_gap_power,
+    mean_gap_sets,
+    mean_sets,
 )
-from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_power
+from hushpoll_analysis.planning.expected_pairs import Groups, association_power, gap_sets
 from hushpoll_analysis.planning.expected_slopes import LARGEST, noise, slope_power
 from hushpoll_analysis.planning.follow_ups import part_asked, sizes_of_cells
 from hushpoll_analysis.planning.goals import (
@@ -204,10 +204,13 @@ def _lead(plan: PlannedGoal) -> Outcome:
         return Pair(attribute, plan.n, share + lead, share, plan.in_clear)
 
     if goal.kind == "lead-width":
-        return plan.wide(expected_lead_width(pair(0.0), goal.confidence, plan.surveys))
+        return plan.wide(lead_sets(pair(0.0), goal.confidence, plan.surveys).mean_width())
     surveys = plan.drawn(PRECISE)
-    most = 1.0 if goal.share is None else 1 - 2 * goal.share
-    return plan.by_power(lambda lead: lead_power(pair(lead), goal.confidence, surveys), most)
+
+    def power(lead: float) -> float:
+        return lead_sets(pair(lead), goal.confidence, surveys).share_without_zero()
+
+    return plan.by_power(power, 1.0 if goal.share is None else 1 - 2 * goal.share)
 
 
 def _gap(plan: PlannedGoal) -> Outcome:
@@ -216,7 +219,7 @@ def _gap(plan: PlannedGoal) -> Outcome:
     def power(gap: float) -> float:
         shares = min(plan.share + gap, 1.0), plan.share
         groups = Groups(of, given, plan.n, plan.group_sizes, shares, plan.in_clear)
-        return gap_power(groups, plan.goal.confidence, surveys)
+        return gap_sets(groups, plan.goal.confidence, surveys).share_without_zero()
 
     return plan.by_power(power, 1 - plan.share)
 
@@ -233,7 +236,7 @@ def _association(plan: PlannedGoal) -> Outcome:
 
 
 def _mean(plan: PlannedGoal) -> Outcome:
-    return plan.wide(expected_mean_width(plan.means, plan.goal.confidence, plan.surveys))
+    return plan.wide(mean_sets(plan.means, plan.goal.confidence, plan.surveys).mean_width())
 
 
 def _mean_gap(plan: PlannedGoal) -> Outcome:
@@ -241,7 +244,8 @@ def _mean_gap(plan: PlannedGoal) -> Outcome:
 
     def power(gap: float) -> float:
         given = plan.attributes[1]
-        return mean_gap_power(means, given, plan.group_sizes, gap, confidence, surveys)
+        sets = mean_gap_sets(means, given, plan.group_sizes, gap, confidence, surveys)
+        return sets.share_without_zero()
 
     # answers that all lie at one end have no tilt
     return plan.by_power(power, (1 - 1e-3) * means.widest)

@@ -13,7 +13,7 @@ They are compared by the respondents that what is wanted takes either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
@@ -119,26 +119,31 @@ def undrawn(manifest: Manifest) -> Manifest:
     """Return a draft of which everybody answers every block; a draw's weight is shared out."""
     if not manifest.draws:
         return manifest
-    split = manifest.split
-    if split.weights:
-        weights = dict(split.weights)
-        for draw in manifest.draws:
-            part = round(weights.pop(draw.name) / len(draw.blocks), 6)
-            weights |= dict.fromkeys(draw.blocks, part)
-        split = replace(split, weights=tuple(weights.items()))
+    split = _shared_out(manifest.split, ((draw.name, draw.blocks) for draw in manifest.draws))
     return replace(manifest, draws=(), split=split)
+
+
+def _shared_out(split: Split, parts: Iterable[tuple[str, Sequence[str]]]) -> Split:
+    """Return a split that divides each weight that is named among the parts beside it."""
+    weights = dict(split.weights)
+    for name, of in parts if weights else ():
+        weights |= dict.fromkeys(of, round(weights.pop(name) / len(of), 6))
+    return replace(split, weights=tuple(weights.items()))
+
+
+def _summed_up(split: Split, parts: Iterable[tuple[str, Sequence[str]]]) -> Split:
+    """Return a split that gives each name the weights of the parts beside it."""
+    weights = dict(split.weights)
+    for name, of in parts if weights else ():
+        weights[name] = sum((weights.pop(part) for part in of), Decimal(0))
+    return replace(split, weights=tuple(weights.items()))
 
 
 def apart(manifest: Manifest) -> Manifest:
     """Return a draft whose questions are randomised alone; a block's weight is shared out."""
     protocols = {name: one.protocol for one in manifest.together for name in one.attributes}
-    split = manifest.split
-    if split.weights and manifest.together:
-        weights = dict(split.weights)
-        for block in manifest.together:
-            part = round(weights.pop(block.name) / len(block.attributes), 6)
-            weights |= dict.fromkeys(block.attributes, part)
-        split = replace(split, weights=tuple(weights.items()))
+    blocks = ((block.name, block.attributes) for block in manifest.together)
+    split = _shared_out(manifest.split, blocks)
     attributes = tuple(
         replace(one, protocol=one.protocol or protocols.get(one.name))
         for one in manifest.attributes
@@ -155,11 +160,7 @@ def joined(manifest: Manifest, blocks: Sequence[Together]) -> Manifest:
     if manifest.together:
         return manifest
     split = Split("uniform") if manifest.split.kind == "k-based" else manifest.split
-    if split.weights:
-        weights = dict(split.weights)
-        for block in blocks:
-            weights[block.name] = sum((weights.pop(name) for name in block.attributes), Decimal(0))
-        split = replace(split, weights=tuple(weights.items()))
+    split = _summed_up(split, ((block.name, block.attributes) for block in blocks))
     return replace(manifest, together=tuple(blocks), split=split)
 
 
@@ -219,9 +220,7 @@ def _with_draw(
         name, number = f"{SHORTHAND}-{number}", number + 1
     split, always = manifest.split, [one for one in dict.fromkeys(owners) if one not in blocks]
     if split.weights:
-        weights = dict(split.weights)
-        weights[name] = sum((weights.pop(block) for block in blocks), Decimal(0))
-        split = replace(split, weights=tuple(weights.items()))
+        split = _summed_up(split, [(name, blocks)])
     elif always and split.kind in ("uniform", "k-based"):
         even = [*((one, Decimal(1)) for one in always), (name, Decimal(answer))]
         split = Split("weights", tuple(even))

@@ -10,7 +10,7 @@ each category is a string of bits, one per record; two categories meet where bot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as declared
 from functools import partial
@@ -253,17 +253,30 @@ class PairCounts:
     @classmethod
     def none(cls, published: Published) -> PairCounts:
         """Return the counts of no record."""
-        pairs = list(combinations(paired_fields(published), 2))
-        return cls(
+        return cls.over(
             Counts.none(published),
+            paired_fields(published),
+            lambda first, second: np.zeros((first.k, second.k), np.int64),
+            lambda first, second: np.zeros(1 + first.k + second.k, np.int64),
+        )
+
+    @classmethod
+    def over(
+        cls,
+        counts: Counts,
+        fields: Sequence[Field],
+        joint: Callable[[Field, Field], Cells],
+        within: Callable[[Field, Field], Cells],
+    ) -> PairCounts:
+        """Return the counts of all pairs of some fields, from what gives those of two."""
+        pairs = {(one.name, other.name): (one, other) for one, other in combinations(fields, 2)}
+        return cls(
+            counts,
+            {names: joint(*pair) for names, pair in pairs.items()},
             {
-                (first.name, second.name): np.zeros((first.k, second.k), np.int64)
-                for first, second in pairs
-            },
-            {
-                (first.name, second.name): np.zeros(1 + first.k + second.k, np.int64)
-                for first, second in pairs
-                if _some_answer(first, second)
+                names: within(*pair)
+                for names, pair in pairs.items()
+                if any(field.mask is not None for field in pair)
             },
         )
 
@@ -333,11 +346,6 @@ class PairCounts:
             {pair: kept[pair, False] for pair in empty.joint},
             {pair: kept[pair, True] for pair in empty.within},
         )
-
-
-def _some_answer(first: Field, second: Field) -> bool:
-    """Return whether not all records answer both fields."""
-    return first.mask is not None or second.mask is not None
 
 
 def paired_fields(published: Published) -> tuple[Field, ...]:
@@ -410,32 +418,24 @@ def _count_block_in_pairs(records: Records) -> PairCounts:
     counted = published.layout.fields
     alone = {field.name for field in counted} - set(places)
     others = count(records, only=alone) if alone else Counts(len(records), {})
-    return PairCounts(
-        Counts(
-            len(records),
-            {
-                field.name: others.support[field.name]
-                if field.name in alone
-                else support[places[field.name]]
-                for field in counted
-            },
-            {
-                field.name: others.answered[field.name]
-                if field.name in alone
-                else int(support[places[field.name].stop])
-                for field in counted
-                if field.mask is not None
-            },
-        ),
-        {
-            (first.name, second.name): joint[places[first.name], places[second.name]]
-            for first, second in combinations(together, 2)
-        },
-        {
-            (first.name, second.name): _within(first, second, places, support, joint)
-            for first, second in combinations(together, 2)
-            if _some_answer(first, second)
-        },
+    support_of = {
+        field.name: others.support[field.name]
+        if field.name in alone
+        else support[places[field.name]]
+        for field in counted
+    }
+    answered_of = {
+        field.name: others.answered[field.name]
+        if field.name in alone
+        else int(support[places[field.name].stop])
+        for field in counted
+        if field.mask is not None
+    }
+    return PairCounts.over(
+        Counts(len(records), support_of, answered_of),
+        together,
+        lambda first, second: joint[places[first.name], places[second.name]],
+        lambda first, second: _within(first, second, places, support, joint),
     )
 
 

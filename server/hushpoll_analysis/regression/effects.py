@@ -64,8 +64,7 @@ class Averages:
         of, design = self.likelihood, self.likelihood.design
         b, mixing = of.split(self.parameters)
         u, v = design.clear_part(clear), design.hidden_part(hidden)
-        sizes = np.bincount(of.rows.group, of.rows.weight, design.groups)
-        sizes = sizes / sizes.sum()
+        sizes = of.group_sizes / of.group_sizes.sum()
         m, p, r = of.family.predictors, of.p, of.r
         value = np.zeros(of.y)
         by_b, by_mixing = np.zeros((of.y, m, p)), np.zeros((of.y, of.c - 1, r))

@@ -64,8 +64,8 @@ _FAR: Final = 12.0
 
 
 @dataclass(frozen=True, eq=False)
-class Maximum:
-    """Where the likelihood is largest."""
+class Climbed:
+    """Where one start, or the best of several, has led."""
 
     parameters: Array
     """f64[q], the outcome's, then the mixing's."""
@@ -74,7 +74,13 @@ class Maximum:
     steps: int
     """Steps of all starts."""
     converged: bool
-    """Whether the step that is left is below `CONVERGED`."""
+    """Whether the step that is left is small enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum(Climbed):
+    """Where the likelihood is largest."""
+
     starts: int
     agreed: int
     """Starts that led to this maximum."""
@@ -170,16 +176,6 @@ def _near(likelihood: Likelihood, start: Array) -> Array:
         },
     )
     return at(np.asarray(found.x, np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class Climbed:
-    """Where one start has led."""
-
-    parameters: Array
-    slopes: Slopes
-    steps: int
-    converged: bool
 
 
 def climb(
@@ -330,7 +326,7 @@ def _metric(likelihood: Likelihood, complete: Array) -> Array:
     """
     found, z, r = complete.copy(), likelihood.design.z, likelihood.r
     size = likelihood.outcome_size
-    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
+    sizes = likelihood.group_sizes
     if r:
         part = _SOME * (z * sizes[:, None]).T @ z
         for start in range(size, likelihood.size, r):
@@ -383,10 +379,34 @@ def _information(likelihood: Likelihood, at: Array) -> Array:
     return required_sums(likelihood.at(at, observed=False).complete)
 
 
+@dataclass(frozen=True, eq=False)
+class _Factored:
+    """The root of a positive definite matrix, scaled to a unit diagonal."""
+
+    scale: Array
+    root: tuple[Array, bool]
+
+    @classmethod
+    def of(cls, matrix: Array) -> _Factored | None:
+        """Return it; None if the matrix is not positive definite."""
+        diagonal = np.diag(matrix)
+        if not (diagonal > 0).all():
+            return None
+        scale = 1 / np.sqrt(diagonal)
+        try:
+            return cls(scale, cho_factor(matrix * np.outer(scale, scale), check_finite=False))
+        except LinAlgError:
+            return None
+
+    def solved(self, gradient: Array) -> Array:
+        """Return the inverse times a gradient."""
+        return np.asarray(self.scale * cho_solve(self.root, gradient * self.scale))
+
+
 def _solver(
     matrix: Array | None, free: Flags, metric: Array | None = None
 ) -> Callable[[Array], Array] | None:
-    """Return what solves, scaled to a unit diagonal; None if it is not positive definite.
+    """Return what solves; None if the matrix is not positive definite.
 
     With `FLAT` of a metric added, no direction in which the likelihood is flat makes it fail.
     """
@@ -394,29 +414,17 @@ def _solver(
         return None
     if metric is not None:
         matrix = matrix + FLAT * metric
-    matrix = matrix[np.ix_(free, free)]
-    diagonal = np.diag(matrix)
-    if not (diagonal > 0).all():
-        return None
-    scale = 1 / np.sqrt(diagonal)
-    try:
-        factor = cho_factor(matrix * np.outer(scale, scale), check_finite=False)
-    except LinAlgError:
-        return None
-    return lambda gradient: np.asarray(scale * cho_solve(factor, gradient * scale))
+    found = _Factored.of(matrix[np.ix_(free, free)])
+    return None if found is None else found.solved
 
 
-def covariance_of(information: Array) -> Array | None:
-    """Return the inverse of an information; None if it is not positive definite."""
-    diagonal = np.diag(information)
-    if not (diagonal > 0).all():
+def covariance_of(information: Array | None) -> Array | None:
+    """Return the inverse of an information; None of none, or if it is not positive definite."""
+    found = None if information is None else _Factored.of(information)
+    if found is None:
         return None
-    scale = 1 / np.sqrt(diagonal)
-    try:
-        factor = cho_factor(information * np.outer(scale, scale), check_finite=False)
-    except LinAlgError:
-        return None
-    return np.asarray(np.outer(scale, scale) * cho_solve(factor, np.eye(len(scale))))
+    scale = found.scale
+    return np.asarray(np.outer(scale, scale) * cho_solve(found.root, np.eye(len(scale))))
 
 
 def _flat(likelihood: Likelihood, found: Climbed, complete: Array) -> tuple[int | None, bool]:
@@ -470,7 +478,7 @@ def profile(
 
     end = side * _REACH * scale
     points = [center, *np.arange(-_REACH, _REACH + 1, 2.0) * scale]
-    covariance = None if maximum.slopes.observed is None else covariance_of(maximum.slopes.observed)
+    covariance = covariance_of(maximum.slopes.observed)
     if covariance is not None:
         width = float(np.sqrt(covariance[place, place] * 2 * fall))
         points += [center + side * width * times for times in (0.5, 1.0, 1.5, 2.5, 4.0)]

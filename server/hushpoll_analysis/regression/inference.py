@@ -9,7 +9,7 @@ likelihood are given for all slopes (in large fits, for that one), which may hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -150,13 +150,29 @@ def covariance(
     if not (robust or weighted or cluster is not None):
         return Covariance(inverse, flat, OBSERVED, np.inf, np.ones(likelihood.size), inverse)
     crossed = likelihood.crossed(at)
-    units = likelihood.n if cluster is None else len(np.unique(cluster))
+    return sandwich(inverse, crossed, flat, cluster, n=likelihood.n, size=likelihood.outcome_size)
+
+
+def sandwich(
+    inverse: Array,
+    crossed: Array,
+    flat: Flags,
+    cluster: npt.NDArray[np.int64] | None,
+    *,
+    n: int,
+    size: int,
+) -> Covariance:
+    """Return the covariance of `size` estimates from the products of n rows' or clusters' scores.
+
+    `inverse` is that of the information, `crossed` has the sums of the products.
+    """
+    units = n if cluster is None else len(np.unique(cluster))
     matrix = inverse @ crossed @ inverse * (units / max(units - 1, 1))
     own = np.diag(inverse)
     inflation = np.where(own > 0, np.diag(matrix) / np.where(own > 0, own, 1.0), 1.0)
     if cluster is None:
         return Covariance(matrix, flat, SANDWICH, np.inf, inflation, inverse)
-    freedom = float(max(units - likelihood.outcome_size, 1))
+    freedom = float(max(units - size, 1))
     return Covariance(matrix, flat, CLUSTERED, freedom, inflation, inverse)
 
 
@@ -224,7 +240,7 @@ def _even(unit: Unit, oracle: FrequencyOracle, times: float) -> Array:
 def spreads(likelihood: Likelihood) -> Array:
     """Return by how much each column changes: 1, or a standard deviation of numbers."""
     design = likelihood.design
-    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, design.groups)
+    sizes = likelihood.group_sizes
     found = []
     for place, column in enumerate(likelihood.family.columns):
         if column.dummy:
@@ -377,14 +393,10 @@ def tests(
     found: list[Test] = []
     if any(one.method == UNTOLD for one in table):
         return found
-    by_term: dict[str, list[int]] = {}
-    for place, one in enumerate(family.coefficients):
-        if _slope(one, family.columns) and one.column is not None:
-            by_term.setdefault(family.columns[one.column].term, []).append(place)
-    parts = list(by_term.items())
-    if len(parts) > 1:
-        parts.append(("all slopes", [place for _, places in parts for place in places]))
-    for term, places in parts:
+    columns = (
+        None if one.column is None else family.columns[one.column] for one in family.coefficients
+    )
+    for term, places in tested(columns):
         chosen = np.array(places)
         own = table[places[0]]
         if len(places) == 1 and own.method == WALD and own.statistic is not None:
@@ -397,6 +409,18 @@ def tests(
             p = float(stats.chi2.sf(statistic, len(places)))
             found.append(Test(term, "likelihood ratio", statistic, len(places), p))
     return found
+
+
+def tested(columns: Iterable[Column | None]) -> list[tuple[str, list[int]]]:
+    """Return the places of the slopes of each term, and of all, from all coefficients' columns."""
+    by_term: dict[str, list[int]] = {}
+    for place, column in enumerate(columns):
+        if column is not None and column.parts:
+            by_term.setdefault(column.term, []).append(place)
+    parts = list(by_term.items())
+    if len(parts) > 1:
+        parts.append(("all slopes", [place for _, places in parts for place in places]))
+    return parts
 
 
 def wald(

@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.outcomes import Family
-from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums, multiply, multiply_whole
+from hushpoll_analysis.regression.sum_kernels import multiply, multiply_whole
+from hushpoll_analysis.regression.sums import Kinds, Slopes, Sums
 from hushpoll_analysis.regression.terms.design import Design
 
 Array = npt.NDArray[np.float64]
@@ -123,6 +124,12 @@ class Likelihood:
     def total(self) -> float:
         """Sum of the weights."""
         return float(self.rows.weight.sum())
+
+    @cached_property
+    def group_sizes(self) -> Array:
+        """Weights of the rows of each group in clear, f64[G]."""
+        found = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
+        return np.asarray(found, np.float64)
 
     def _grouped(self, answers: Answers, clear: Places | None) -> Rows:
         keys = [] if clear is None else [clear]
@@ -367,7 +374,7 @@ class Likelihood:
     def _spread_in_clear(self) -> Array:
         """Mean products of the columns in clear, f64[r, r]."""
         z = self.design.z
-        sizes = np.bincount(self.rows.group, self.rows.weight, self.design.groups)
+        sizes = self.group_sizes
         return np.asarray((z * sizes[:, None]).T @ z / sizes.sum(), np.float64)
 
 

@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Numbers
 from hushpoll_analysis.regression.inference import (
-    CLUSTERED,
-    SANDWICH,
     WALD,
     Coefficient,
     Covariance,
     Test,
+    sandwich,
+    tested,
     wald,
 )
 from hushpoll_analysis.regression.likelihood import CELLS, spread
@@ -223,12 +223,12 @@ class _Equations:
     def covariance(self, *, robust: bool) -> Covariance:
         """Return the covariance of b."""
         answers, design, p = self.answers, self.design, len(self.b)
-        flat, ones = np.zeros(p, bool), np.ones(p)
+        flat = np.zeros(p, bool)
         if not robust and answers.weights is None and answers.clusters is None:
             variance = 0.0 if self.residual is None else self.residual**2
             freedom = float(max(answers.n - p, 1))
             return Covariance(
-                self.inverse * variance, flat, LEAST_SQUARES, freedom, ones, self.inverse
+                self.inverse * variance, flat, LEAST_SQUARES, freedom, np.ones(p), self.inverse
             )
         clusters = answers.clusters
         sums = None if clusters is None else np.zeros((int(clusters.max()) + 1, p))
@@ -242,13 +242,9 @@ class _Equations:
             else:
                 assert clusters is not None  # noqa: S101
                 np.add.at(sums, clusters[rows], score)
-        units = answers.n if clusters is None else len(np.unique(clusters))
         if sums is not None:
             crossed = sums.T @ sums
-        matrix = self.inverse @ crossed @ self.inverse * (units / max(units - 1, 1))
-        if clusters is None:
-            return Covariance(matrix, flat, SANDWICH, math.inf, ones, self.inverse)
-        return Covariance(matrix, flat, CLUSTERED, float(max(units - p, 1)), ones, self.inverse)
+        return sandwich(self.inverse, crossed, flat, clusters, n=answers.n, size=p)
 
 
 def _computing(factor: Factor) -> Factor:
@@ -259,17 +255,11 @@ def _computing(factor: Factor) -> Factor:
 
 
 def _tests(design: Design, b: Array, known: Covariance) -> list[Test]:
-    by_term: dict[str, list[int]] = {}
-    for place, column in enumerate(design.columns):
-        if column.parts:
-            by_term.setdefault(column.term, []).append(place)
-    parts = list(by_term.items())
-    if len(parts) > 1:
-        parts.append(("all slopes", [place for _, places in parts for place in places]))
-    found: list[Test] = []
-    for term, places in parts:
-        found += wald(term, b[places], known, np.array(places))
-    return found
+    return [
+        test
+        for term, places in tested(design.columns)
+        for test in wald(term, b[places], known, np.array(places))
+    ]
 
 
 def _plain(formula: Formula, answers: Answers) -> tuple[Plain, ...]:

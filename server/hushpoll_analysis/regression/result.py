@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from hushpoll_analysis.regression.effects import Averages, Chance, predicted
-from hushpoll_analysis.regression.inference import NOISY, UNTOLD, Coefficient, Test
+from hushpoll_analysis.regression.inference import NOISY, Coefficient, Test
 from hushpoll_analysis.regression.sentences import (
     LARGEST_ODDS,
     Slopes,
@@ -18,7 +18,6 @@ from hushpoll_analysis.regression.sentences import (
     slope_name,
 )
 from hushpoll_analysis.regression.stratified import AdjustedOdds
-from hushpoll_analysis.regression.terms.coding import Column
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.spelling.json_values import JsonMembers
 
@@ -49,15 +48,10 @@ class Mixing:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Regression:
+class Regression(Slopes):
     """A fitted regression."""
 
     formula: str
-    family: str
-    outcome: str
-    categories: tuple[str, ...]
-    """The reference first; none of a linear outcome."""
-    n: int
     dropped: int
     """Rows that were left out because a value is missing."""
     perturbed: tuple[str, ...]
@@ -72,8 +66,6 @@ class Regression:
     steps: int
     standard_errors: str
     """Where they come from."""
-    confidence: float
-    coefficients: tuple[Coefficient, ...]
     mixing: tuple[Mixing, ...]
     """The model of the perturbed predictors given those in clear."""
     tests: tuple[Test, ...]
@@ -92,27 +84,12 @@ class Regression:
     """What :meth:`predicted` computes with."""
     predictors: tuple[str, ...] = ()
     """The attributes right of the tilde."""
-    columns: tuple[Column, ...] = ()
-    """The design's columns, which say what each slope compares."""
     times_epsilon: float | None = None
     """By how many times a larger epsilon of each randomised question would tell all slopes, where
     some are too noisy; None where none is known to."""
     estimator: str = "likelihood"
     """``reduced``: the maximum of the likelihood less its first-order bias; ``likelihood``: the
     maximum, or of a linear outcome what its moments give."""
-
-    @property
-    def slopes(self) -> Slopes:
-        """The slopes, and what is said of them."""
-        return Slopes(
-            family=self.family,
-            outcome=self.outcome,
-            categories=self.categories,
-            columns=self.columns,
-            coefficients=self.coefficients,
-            confidence=self.confidence,
-            n=self.n,
-        )
 
     @property
     def odds(self) -> bool:
@@ -123,7 +100,7 @@ class Regression:
     def verdict(self) -> JsonMembers:
         """Whether so many records can tell the slopes, decided before the outcome is looked at."""
         slopes = [one for one in self.coefficients if _is_slope(one) and self.odds]
-        noisy = [one for one in slopes if _expected(one) > NOISY or one.method == UNTOLD]
+        noisy = [one for one in slopes if self.is_noisy(one)]
         says = TOO_NOISY if slopes and len(noisy) == len(slopes) else INFORMATIVE
         needed = max((self.n * (_expected(one) / NOISY) ** 2 for one in noisy), default=None)
         worst = max(map(_expected, slopes), default=0.0)
@@ -189,14 +166,10 @@ class Regression:
             for chance in self.predicted({name: level})
         ]
 
-    def sentences(self) -> list[str]:
-        """Return what the slopes say, other things equal, in words."""
-        return self.slopes.sentences()
-
     def to_dict(self) -> JsonMembers:
         """Return the result as ``--json`` gives it."""
         plain = {one.name: one for one in self.plain}
-        columns = {one.name: column for one, column in self.slopes.each()}
+        columns = {one.name: column for one, column in self.each()}
         return {
             "verdict": self.verdict,
             "formula": self.formula,
@@ -250,7 +223,7 @@ class Regression:
 
     def _named(self, slopes: Sequence[Coefficient]) -> str:
         """Return slopes as a verdict names them."""
-        columns = {one.name: column for one, column in self.slopes.each()}
+        columns = {one.name: column for one, column in self.each()}
         names = [
             slope_name(one, columns[one.name]) if one.name in columns else one.name
             for one in slopes
@@ -263,11 +236,10 @@ class Regression:
     @property
     def _noisy_chances(self) -> frozenset[str]:
         """What chances are called that come from slopes that are too noisy to tell."""
-        slopes = self.slopes
         return frozenset(
             name
-            for one, column in slopes.each()
-            if slopes.is_noisy(one) and len(parts := comparisons_of(column)) == 1
+            for one, column in self.each()
+            if self.is_noisy(one) and len(parts := comparisons_of(column)) == 1
             for name in parts[0].chances
         )
 

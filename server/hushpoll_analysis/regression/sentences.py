@@ -9,7 +9,7 @@ can be read alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,7 +67,7 @@ def _comparison(column: Column, coded: CodedFactor, level: int | None) -> Compar
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Slopes:
     """The slopes of a model, and what sentences say of them."""
 
@@ -75,8 +75,9 @@ class Slopes:
     outcome: str
     categories: tuple[str, ...]
     """The reference first; none of a linear outcome."""
-    columns: Sequence[Column]
-    coefficients: Sequence[Coefficient]
+    columns: tuple[Column, ...]
+    """The design's columns, which say what each slope compares."""
+    coefficients: tuple[Coefficient, ...]
     """All of the outcome's model."""
     confidence: float
     n: int

@@ -35,8 +35,7 @@ def with_shares(likelihood: Likelihood, start: Array) -> Array:
         constant = np.array(whole[:1])
     elif z.shape[1] == 0 or len(constant) != z.shape[1] or not (z.sum(axis=1) == 1).all():
         return start
-    sizes = np.bincount(likelihood.rows.group, likelihood.rows.weight, likelihood.design.groups)
-    people = (z[:, constant] * sizes[:, None]).sum(axis=0)
+    people = (z[:, constant] * likelihood.group_sizes[:, None]).sum(axis=0)
 
     def at_shares(shares: Array) -> Array:
         mixing = np.zeros((c - 1, z.shape[1]))
@@ -62,8 +61,7 @@ def with_shares_of_groups(likelihood: Likelihood, start: Array) -> Array | None:
     z, c = likelihood.design.z, likelihood.c
     if c == 1 or z.shape[0] != z.shape[1] or np.linalg.cond(z) > 1e6:
         return None
-    weight = likelihood.rows.weight
-    people = np.bincount(likelihood.rows.group, weight, likelihood.design.groups).astype(np.float64)
+    people = likelihood.group_sizes
     back = np.linalg.inv(z)
 
     def at_shares(shares: Array) -> Array:

@@ -29,6 +29,7 @@ from hushpoll_analysis.regression.terms.formulas import (
     Formula,
     is_scored,
     read_formula,
+    refuse_both_sides,
 )
 from hushpoll_protocols.epsilon import is_decimal
 from hushpoll_protocols.errors import InvalidParameter
@@ -60,11 +61,7 @@ def checked_formula(
                 f"outcome, score({name})",
                 field=FIELD,
             )
-    if outcome in read.predictors:
-        raise InvalidParameter(
-            f"{outcome} stands left and right of the tilde (~); leave it out on one side",
-            field=FIELD,
-        )
+    refuse_both_sides(read)
     for factor in (read.outcome, *(factor for term in read.terms for factor in term)):
         if factor.reference is not None:
             _check_reference(attributes[factor.variables[0]], factor.reference)

@@ -77,7 +77,6 @@ def changes(likelihood: Likelihood, parameters: Array, inverse: Array) -> Array:
             continue
         for number, side in enumerate((-1, 1)):
             moved = parameters + side * REACH * inverse[place] / error
-            observed = likelihood.at(moved, complete=False).observed
-            known = None if observed is None else covariance_of(observed)
+            known = covariance_of(likelihood.at(moved, complete=False).observed)
             ends[number] = _MOST if known is None else known[place, place] / inverse[place, place]
     return np.clip(found, 1 / _MOST, _MOST)

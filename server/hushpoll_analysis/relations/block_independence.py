@@ -18,22 +18,22 @@ parametric bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 19
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import Side, debiased_means
+from hushpoll_analysis.estimates.joint import Margin, Side
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of as sets_of_cells
 from hushpoll_analysis.relations import chi_square
+from hushpoll_analysis.relations.reference_distribution import DrawnPValue, generator_of
+from hushpoll_analysis.relations.whitening import whitening
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of, oracle_of
 from hushpoll_protocols.estimation.projection import project_simplex
-from hushpoll_shared.queries.independence import Reference
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 from hushpoll_shared.survey.randomization.blocks import Block
@@ -50,9 +50,6 @@ TABLES: Final = 999
 FEWEST: Final = 199
 WORK: Final = 1 << 28
 """Indicators that are drawn, about a second."""
-
-_RANK: Final = 1e-9
-"""Eigenvalues below this part of the largest are taken for 0."""
 
 _EQUAL: Final = 1 - 1e-9
 """A statistic above this part of the observed one is as large, but for rounding."""
@@ -118,30 +115,23 @@ class InBlock:
         """Degrees of freedom."""
         return len(self.root)
 
-    def p_value(self) -> tuple[float, Reference, int | None]:
-        """Return the p-value, its reference and the tables drawn."""
-        if not self.degrees:
-            return 1.0, "chi-square", None
-        if not has_rare_cells(self.law, self.counts):
-            return chi_square.upper_tail(self.statistic, self.degrees), "chi-square", None
+    @property
+    def has_rare(self) -> bool:
+        """Whether some cell expects too few records for the chi-square law."""
+        return has_rare_cells(self.law, self.counts)
+
+    def drawn(self) -> DrawnPValue:
+        """Return the p-value by drawn tables."""
         n, shape = self.counts.n, self.counts.both.shape
         tables = max(FEWEST, min(TABLES, WORK // (n * self.law.k)))
-        rng = self._generator()
-        people = self._people()
+        rng = generator_of(self.key, n, self.counts.both)
+        people = np.outer(*self.frequencies).ravel()
         found = 0
         for _ in range(tables):
             drawn = drawn_counts(self.law, rng.multinomial(n, people), rng)
             rest = rests(cells_of(self.law, drawn.reshape(shape), n)[None])[0]
             found += n * float(np.square(self.root @ rest.ravel()).sum()) >= self.statistic * _EQUAL
-        return (found + 1) / (tables + 1), "drawn tables", tables
-
-    def _people(self) -> Array:
-        return np.outer(*self.frequencies).ravel()
-
-    def _generator(self) -> np.random.Generator:
-        digest = hashlib.sha256(f"{self.key} {self.counts.n}".encode())
-        digest.update(np.ascontiguousarray(self.counts.both, "<i8").tobytes())
-        return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+        return DrawnPValue((found + 1) / (tables + 1), tables)
 
 
 def law_of_table(block: Block, a: str, b: str) -> AnyLaw | None:
@@ -169,9 +159,7 @@ def has_rare_cells(law: AnyLaw, counts: JointCounts) -> bool:
 
 def cells_of(law: AnyLaw, support: Places, n: int) -> Array:
     """Return the estimated table, f64[k1, k2], from its support counts."""
-    side = Side.of(law)
-    debiased = debiased_means(np.ravel(support), n, side)
-    return side.law.frequencies(debiased).reshape(support.shape)
+    return Margin.of(np.ravel(support), n, Side.of(law)).frequencies.reshape(support.shape)
 
 
 def rests(tables: Array) -> Array:
@@ -206,9 +194,4 @@ def _whitened(law: AnyLaw, first: Array, second: Array) -> tuple[Array, tuple[fl
     )
     covariance = matrix @ WeightCovariances.of(law).over_population(people) @ matrix.T
     clear = matrix @ np.diag(people) @ matrix.T
-    values, vectors = np.linalg.eigh(covariance)
-    kept = values > _RANK * max(float(values[-1]), 1e-300)
-    root = (vectors[:, kept] / np.sqrt(values[kept])).T
-    seen = np.linalg.eigvalsh(root @ clear @ root.T) if kept.any() else np.ones(1)
-    seen = seen[seen > _RANK] if (seen > _RANK).any() else np.full(1, _RANK)
-    return root, (float(seen.max()), float(seen.min()))
+    return whitening(covariance, clear)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.estimates.set_shares import shares_of_sets
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.metrics import difference_limits
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import Counts
@@ -164,12 +164,11 @@ class Change(ArrayResult):
 
     def result(self) -> ChangeOfShares:
         """Return the change label by label."""
-        return ChangeOfShares(
-            verdict=self.verdict,
+        return filled(
+            ChangeOfShares,
+            self,
             before=WaveRow(**self.before.facts()),
             after=WaveRow(**self.after.facts()),
-            confidence=self.confidence,
-            simultaneous=self.simultaneous,
             intervals=DIFFERENCES_HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(3 * len(self.shares), self.confidence),

@@ -35,17 +35,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
+from hushpoll_analysis.estimates.interval import Sets, correlation_of
 from hushpoll_analysis.estimates.joint import (
+    Margin,
     RowMoments,
     Side,
     common_block,
-    debiased_means,
     estimate_table,
     joint_frequencies,
 )
 from hushpoll_analysis.estimates.score_law import Measure, RecordLaw, Sums
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.fields import over_others
@@ -53,7 +54,6 @@ from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.pairs import pair
 from hushpoll_analysis.records.records import Records, RecordStream
 from hushpoll_analysis.records.source import OfRecords, Source
-from hushpoll_analysis.relations.confidence_sets import Sets
 from hushpoll_analysis.verdicts.judging import judged
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
@@ -123,10 +123,7 @@ class BlockSharesLaw:
         v0, v1, v2 = self.variance()
         own = np.maximum(v0 + v1 * r + v2 * r**2, 0.0)
         theirs = np.maximum(v0 + v1 * s + v2 * s**2, 0.0)[reference]
-        scale = np.sqrt(own * theirs)
-        known = scale > 0
-        correlation = np.where(known, plus - less, 0.0) / np.where(known, scale, 1.0)
-        return np.asarray(np.clip(correlation, -1.0, 1.0))
+        return correlation_of(plus - less, np.sqrt(own * theirs))
 
     def _moments(self, r: Array) -> tuple[Array, Array]:
         spread = self._spread(r)
@@ -202,18 +199,13 @@ class ConditionalShares(ArrayResult):
 
     def result(self) -> SharesInGroups:
         """Return the shares group by group."""
-        return SharesInGroups(
-            verdict=self.verdict,
-            of=self.of,
-            given=self.given,
-            n=self.n,
-            confidence=self.confidence,
-            simultaneous=self.simultaneous,
+        return filled(
+            SharesInGroups,
+            self,
             intervals=HOLD_TOGETHER
             if self.simultaneous
             else how_to_read(self.intervals, self.confidence),
             shares=self._rows(self.shares, self.groups),
-            reference=self.reference,
             differences=None
             if self.differences is None
             else self._rows(self.differences, self.groups, but=self.reference),
@@ -389,12 +381,7 @@ def sets_of(law: LawOfShares, z: float) -> Sets:
     (lower, fits_below), (upper, fits_above) = limit(-1), limit(1)
     known = bounded & fits_below & fits_above
     error = np.sqrt(spread(np.clip(value, 0.0, 1.0)) / rows) / safe
-    return Sets(
-        np.where(known, value, np.nan),
-        np.where(known, error, np.nan),
-        np.where(known, np.minimum(lower, value), -np.inf),
-        np.where(known, np.maximum(upper, value), np.inf),
-    )
+    return Sets(value, error, np.minimum(lower, value), np.maximum(upper, value)).known(known)
 
 
 def differences_of(law: LawOfShares, sets: Sets, reference: int) -> Sets:
@@ -433,18 +420,15 @@ class SharesLaw:
         """Return what the sets of one survey are computed from."""
         first, second = Side.of(law_of(outcome)), Side.of(law_of(group))
         cells, _, weight = joint_frequencies(counts, first, second)
-        raw1 = debiased_means(counts.first, counts.n, first)
-        raw2 = debiased_means(counts.second, counts.n, second)
-        excess = second.law.excess_shares(raw2)
-        every = slice(None)
+        of_outcome, of_group = Margin.of_both(counts, first, second)
         return cls(
             counts.n,
             cells.T,
             weight[:, None],
-            RowMoments.of(first.law, raw1, first.law.excess_shares(raw1)),
-            RowMoments.of(second.law, raw2, excess).rows(every),
+            of_outcome.moments(),
+            of_group.moments().rows(slice(None)),
             WeightCovariances.of(law_of(group)),
-            excess[:, None],
+            of_group.shares[:, None],
         )
 
     def variance(self) -> tuple[Array, Array, Array]:
@@ -486,7 +470,4 @@ class SharesLaw:
         covariance = at_own * own + at_theirs * theirs + elsewhere * rest
         v0, v1, v2 = self.variance()
         variance = np.maximum(v0 + v1 * r + v2 * r**2, 0.0)
-        scale = np.sqrt(variance * variance[reference])
-        known = scale > 0
-        correlation = np.where(known, covariance, 0.0) / np.where(known, scale, 1.0)
-        return np.asarray(np.clip(correlation, -1.0, 1.0))
+        return correlation_of(covariance, np.sqrt(variance * variance[reference]))

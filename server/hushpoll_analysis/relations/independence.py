@@ -27,15 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import Side, common_block, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import Margin, Side, common_block, joint_frequencies
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
-from hushpoll_analysis.frames.tabular import ArrayResult
+from hushpoll_analysis.frames.tabular import ArrayResult, filled
 from hushpoll_analysis.records.answering import of_those_who_answer
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import law_of
@@ -45,7 +45,8 @@ from hushpoll_analysis.records.source import OfRecords, Source
 from hushpoll_analysis.relations import chi_square
 from hushpoll_analysis.relations.block_independence import InBlock
 from hushpoll_analysis.relations.chi_square import dependence
-from hushpoll_analysis.relations.reference_distribution import TABLES, PairingTest
+from hushpoll_analysis.relations.reference_distribution import TABLES, DrawnPValue, PairingTest
+from hushpoll_analysis.relations.whitening import whitening
 from hushpoll_analysis.verdicts.expected import Expected
 from hushpoll_analysis.verdicts.judging import foreseen, verdict_of
 from hushpoll_analysis.verdicts.needed import POWER
@@ -59,15 +60,10 @@ from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import PublishedAttribute
 
 Array = npt.NDArray[np.float64]
-PValue: TypeAlias = tuple[float, Reference, int | None]
-"""The p-value, where it comes from, and how many tables were drawn."""
 
 ALPHA = 0.05
 MOST_CATEGORIES = 2048
 """Each attribute has at most so many: its covariance matrix is decomposed."""
-
-_RANK = 1e-9
-"""Eigenvalues below this part of the largest are taken for 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +126,12 @@ class IndependenceTest(ArrayResult):
     def result(self) -> OutcomeOfTest:
         """Return the test and its conclusion."""
         easy, hard = self.detectable or (None, None)
-        return OutcomeOfTest(
-            verdict=self.verdict,
-            a=self.a,
-            b=self.b,
-            n=self.n,
-            statistic=self.statistic,
-            degrees=self.degrees,
-            p_value=self.p_value,
-            alpha=self.alpha,
-            conclusion=self.conclusion,
+        return filled(
+            OutcomeOfTest,
+            self,
             power=POWER,
             smallest_detectable=easy,
             largest_detectable=hard,
-            largest_possible=self.largest_possible,
-            smallest_expected=self.smallest_expected,
-            reference=self.reference,
-            tables=self.tables,
         )
 
 
@@ -230,7 +215,12 @@ def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceT
         if easy <= possible:
             detectable = easy, hard if hard <= possible else None
     used = [f[f > 0] for f in test.frequencies]
-    p_value, reference, tables = test.p_value()
+    p_value, tables = 1.0, None
+    if degrees and test.has_rare:
+        drawn = test.drawn()
+        p_value, tables = drawn.p_value, drawn.tables
+    elif degrees:
+        p_value = chi_square.upper_tail(test.statistic, degrees)
     return IndependenceTest(
         a=a,
         b=b,
@@ -242,7 +232,7 @@ def run_test(query: Query, source: Source, *, most_tables: int) -> IndependenceT
         detectable=detectable,
         largest_possible=possible,
         smallest_expected=counts.n * float(used[0].min() * used[1].min()),
-        reference=reference,
+        reference="chi-square" if tables is None else "drawn tables",
         tables=tables,
     )
 
@@ -266,8 +256,12 @@ class Evidence(Protocol):
     def frequencies(self) -> tuple[Array, Array]:
         """Estimates of either question, at least 0 and summing to 1."""
 
-    def p_value(self) -> PValue:
-        """Return the p-value, its reference and the tables drawn."""
+    @property
+    def has_rare(self) -> bool:
+        """Whether some cell expects too few records for the chi-square law."""
+
+    def drawn(self) -> DrawnPValue:
+        """Return the p-value by drawn tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +309,18 @@ class Apart:
         """Estimates of either question, at least 0 and summing to 1."""
         return self.sides[0].frequency, self.sides[1].frequency
 
-    def p_value(self) -> PValue:
-        """Return the p-value, its reference and the tables drawn."""
-        counts, sides = self.counts, self.sides
-        if not self.degrees:
-            return 1.0, "chi-square", None
-        laws = sides[0].law, sides[1].law
-        if not has_rare_answers(counts, laws):
-            return chi_square.upper_tail(self.statistic, self.degrees), "chi-square", None
+    @property
+    def has_rare(self) -> bool:
+        """Whether some cell expects too few records for the chi-square law."""
+        return has_rare_answers(self.counts, self._laws)
+
+    @property
+    def _laws(self) -> tuple[AnyLaw | None, AnyLaw | None]:
+        return self.sides[0].law, self.sides[1].law
+
+    def drawn(self) -> DrawnPValue:
+        """Return the p-value by drawn tables."""
+        counts, sides, laws = self.counts, self.sides, self._laws
         names = [attribute.name for attribute in self.attributes]
         order = [attribute.name for attribute in self.published.attributes]
         if order.index(names[0]) > order.index(names[1]):
@@ -336,8 +334,7 @@ class Apart:
             sides[0].of_supports(counts.first, counts.n),
             sides[1].of_supports(counts.second, counts.n),
         )
-        drawn = test.p_value(f"{self.published.digest} {' '.join(names)}", most=self.most_tables)
-        return drawn.p_value, "drawn tables", drawn.tables
+        return test.p_value(f"{self.published.digest} {' '.join(names)}", most=self.most_tables)
 
 
 def has_rare_answers(counts: JointCounts, laws: tuple[AnyLaw | None, AnyLaw | None]) -> bool:
@@ -373,15 +370,9 @@ class Whitened:
         """Return that of a protocol or of sets, None in clear, at estimated shares f64[k]."""
         frequency = project_simplex(estimated)
         covariance = WeightCovariances.of(law).over_population(frequency)
-        values, vectors = np.linalg.eigh(covariance)
-        kept = values > _RANK * max(float(values[-1]), 1e-300)
-        root = (vectors[:, kept] / np.sqrt(values[kept])).T
         people = np.diag(frequency) - np.outer(frequency, frequency)
-        shares = np.linalg.eigvalsh(root @ people @ root.T) if kept.any() else np.ones(1)
-        seen = shares[shares > _RANK]
-        seen = seen if len(seen) else np.full(1, _RANK)
-        efficiency = float(seen.max()), float(seen.min())
-        return cls(law, frequency, root, int(kept.sum()), efficiency)
+        root, efficiency = whitening(covariance, people)
+        return cls(law, frequency, root, len(root), efficiency)
 
     def of_supports(self, support: npt.NDArray[np.int64], n: int) -> Array:
         """Return the root for centred indicators instead of weights, f64[rank, k].
@@ -392,6 +383,5 @@ class Whitened:
         side = Side.of(self.law)
         root = self.root
         if side.law.varies:
-            share = side.law.excess_shares(debiased_means(support, n, side))
-            root = root - (root @ share)[:, None]
+            root = root - (root @ Margin.of(support, n, side).shares)[:, None]
         return np.asarray(root / side.channel.gap)

@@ -227,6 +227,14 @@ _EQUAL = 1 - 1e-9
 """A statistic above this part of the observed one is as large, but for rounding."""
 
 
+def generator_of(key: str, n: int, *tables: Places) -> np.random.Generator:
+    """Return the generator that a key, the number of records and their counts decide alone."""
+    digest = hashlib.sha256(f"{key} {n}".encode())
+    for cells in tables:
+        digest.update(np.ascontiguousarray(cells, "<i8").tobytes())
+    return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
+
+
 @dataclass(frozen=True, slots=True)
 class DrawnPValue:
     """The p-value of a statistic by drawn tables."""
@@ -260,7 +268,9 @@ class PairingTest:
         """Draw tables, which the key and the counts alone decide, until the p-value is known."""
         observed = float(self.statistics(self.counts.both.astype(np.float64))) * _EQUAL
         found = drawn = 0
-        for statistics in self._batches(self._generator(key), most):
+        counts = self.counts
+        rng = generator_of(key, counts.n, counts.first, counts.second, counts.both)
+        for statistics in self._batches(rng, most):
             larger = np.flatnonzero(statistics >= observed)
             if found + len(larger) >= ENOUGH:
                 drawn += int(larger[ENOUGH - found - 1]) + 1
@@ -268,13 +278,6 @@ class PairingTest:
             found += len(larger)
             drawn += len(statistics)
         return DrawnPValue((found + 1) / (drawn + 1), drawn)
-
-    def _generator(self, key: str) -> np.random.Generator:
-        counts = self.counts
-        digest = hashlib.sha256(f"{key} {counts.n}".encode())
-        for cells in (counts.first, counts.second, counts.both):
-            digest.update(np.ascontiguousarray(cells, "<i8").tobytes())
-        return np.random.default_rng(int.from_bytes(digest.digest()[:16], "little"))
 
     def _batches(self, rng: np.random.Generator, most: int) -> Iterator[Array]:
         cells = self.left.shape[0] * self.left.shape[1] * self.right.shape[1]

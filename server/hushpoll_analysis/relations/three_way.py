@@ -33,7 +33,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, estimate_joint
+from hushpoll_analysis.estimates.joint import (
+    Margin,
+    RowMoments,
+    Side,
+    estimate_joint,
+    product_limits,
+)
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.answering import require_answered
 from hushpoll_analysis.records.counts import JointCounts
@@ -45,7 +51,6 @@ from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import estimate, normal_quantile
 from hushpoll_protocols.estimation.marginals import AnyLaw, members_of
-from hushpoll_protocols.estimation.score import score_limits
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, share_tells
 from hushpoll_shared.queries.cross_tables import CrossTable
 from hushpoll_shared.querying.documents import to_json
@@ -287,12 +292,9 @@ def _estimated(
         return cells.frequency, cells.standard_error, cells.lower, cells.upper
     table, moments = counts.astype(np.float64) / n, []
     for axis, given in enumerate(sides):
-        side = Side.of(given.law)
-        alone_counts = np.moveaxis(counts, axis, 0)[:-1, -1, -1]
-        raw = debiased_means(alone_counts, n, side)
-        share = side.law.excess_shares(raw)
-        moments.append(RowMoments.of(side.law, raw, share))
-        table = np.moveaxis(np.tensordot(_weights(side, share), table, (1, axis)), 0, axis)
+        margin = Margin.of(np.moveaxis(counts, axis, 0)[:-1, -1, -1], n, Side.of(given.law))
+        moments.append(margin.moments())
+        table = np.moveaxis(np.tensordot(_weights(margin), table, (1, axis)), 0, axis)
     perturbed = [given.law is not None for given in sides]
     return table, *_intervals(table, moments, n, z, perturbed)
 
@@ -368,9 +370,10 @@ def _count(
     return total.reshape(shape), n
 
 
-def _weights(side: Side, share: Array) -> Array:
+def _weights(margin: Margin) -> Array:
     """Return the matrix f64[k, k + 1] from indicators and 1 to weights."""
-    k, channel = len(share), side.channel
+    share, channel = margin.shares, margin.side.channel
+    k = len(share)
     debias = np.eye(k + 1) / channel.gap
     debias[:k, k] = -channel.elsewhere / channel.gap
     debias[k] = 0.0
@@ -403,24 +406,10 @@ def _intervals(
             none = none + product
         return none, np.asarray(rises[0] * rises[1] * rises[2])
 
-    none, rise = mixed([one.second for one in moments], [one.other for one in moments])
-    none3, rise3 = mixed([one.third for one in moments], [one.other_third for one in moments])
-
-    def third(f: Array) -> Array:
-        return np.asarray(none3 + rise3 * f - 3 * f * (none + rise * f) + 2 * f**3)
-
+    second = mixed([one.second for one in moments], [one.other for one in moments])
+    third = mixed([one.third for one in moments], [one.other_third for one in moments])
     least = np.maximum(shares[0,] + shares[1,] + shares[2,] - 2.0, 0.0)
-    lower, upper = score_limits(
-        table,
-        n,
-        variance=(none, rise, np.asarray(-1.0)),
-        z=z,
-        third=third if any(perturbed) else None,
-        least=least,
-    )
-    inside = np.clip(table, least, 1.0)
-    variance = np.maximum(none + rise * inside - inside**2, 0.0)
-    return np.sqrt(variance / n), lower, upper
+    return product_limits(table, n, second, third if any(perturbed) else None, least=least, z=z)
 
 
 def _along(values: Array, axis: int) -> Array:

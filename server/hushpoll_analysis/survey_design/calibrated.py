@@ -48,7 +48,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.estimates.estimators import AttributeData, unbiased
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means
+from hushpoll_analysis.estimates.interval import Sets
+from hushpoll_analysis.estimates.joint import Margin, RowMoments, Side
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.survey_design.design import CheckedDesign, Target
 from hushpoll_analysis.survey_design.raking import (
@@ -59,7 +60,7 @@ from hushpoll_analysis.survey_design.raking import (
     rake,
 )
 from hushpoll_analysis.survey_design.samples import Sample
-from hushpoll_analysis.survey_design.shares import Column, WeightedShares
+from hushpoll_analysis.survey_design.shares import WeightedShares
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import normal_quantile
 from hushpoll_protocols.estimation.score import score_limits
@@ -90,9 +91,15 @@ def estimated(
     and margins in clear that no factors give.
     """
     z = normal_quantile(confidence)
-    plain = unbiased(AttributeData(outcome, support, sample.n, confidence))
+    found = unbiased(AttributeData(outcome, support, sample.n, confidence))
+    columns = (found.standard_error, found.lower, found.upper)
+    plain = Sets(found.frequency, *(np.asarray(column) for column in columns))
     alone = Grouping(np.zeros(len(sample.tables.cells), np.int64), np.ones(1))
-    margins = [_grouping(target, sample.attributes) for target in plan.targets]
+    names = [attribute.name for attribute in sample.attributes]
+    shape = tuple(attribute.k for attribute in sample.attributes)
+    margins = [
+        Grouping(target.places(names, shape), target.shares.ravel()) for target in plan.targets
+    ]
     # the strata's own margin is the first
     strata = _Strata.of(sample, plan, margins[0] if plan.strata is not None else alone)
     errors = [
@@ -105,7 +112,7 @@ def estimated(
             factors = rake(sample.tables.cells, margins or [alone], plan.bounds)
         except NotCalibrated as error:
             words = _words(error, sample, plan)
-    shares, totals = Column.unknown(outcome.k), None
+    shares, totals = plain.known(np.zeros(outcome.k, np.bool_)), None
     effective, limits = np.nan, (np.nan, np.nan)
     if factors is not None:
         tables, factor = sample.tables, factors.factor
@@ -137,7 +144,7 @@ def estimated(
         n=sample.n,
         confidence=confidence,
         shares=shares,
-        unweighted=Column.of(plain),
+        unweighted=plain,
         totals=totals,
         effective_n=effective,
         population=plan.population,
@@ -145,17 +152,6 @@ def estimated(
         rounds=0 if factors is None else factors.rounds,
         cannot_conclude=words,
     )
-
-
-def _grouping(target: Target, attributes: Sequence[PublishedAttribute]) -> Grouping:
-    """Return the margin over cells whose axes are these attributes."""
-    shape = tuple(attribute.k for attribute in attributes)
-    axes = [attribute.name for attribute in attributes]
-    codes = np.indices(shape).reshape(len(shape), -1)
-    places = np.zeros(codes.shape[1], np.int64)
-    for name, k in zip(target.attributes, target.shares.shape, strict=True):
-        places = places * k + codes[axes.index(name)]
-    return Grouping(places, target.shares.ravel())
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +221,11 @@ class _Law:
     @classmethod
     def of(cls, outcome: PublishedAttribute, support: npt.NDArray[np.int64], n: int) -> _Law:
         side = Side.of(law_of(outcome))
-        raw = debiased_means(support, n, side)
-        return cls(RowMoments.of(side.law, raw, side.law.excess_shares(raw)), side.perturbed)
+        return cls(Margin.of(support, n, side).moments(), side.perturbed)
 
     def column(
         self, value: Array, variance: Array, kept: Array, effective: float, z: float
-    ) -> Column:
+    ) -> Sets:
         """Return estimates with score intervals.
 
         `kept` f64[k] is what the finite population leaves of the variance of sampling, in [0, 1];
@@ -257,7 +252,7 @@ class _Law:
             scale=np.sqrt(rows / n),
             third=third if self.perturbed else None,
         )
-        return Column(value, np.sqrt(np.maximum(variance, 0.0)), lower, upper)
+        return Sets(value, np.sqrt(np.maximum(variance, 0.0)), lower, upper)
 
 
 def _cell(target: Target, sample: Sample, place: int) -> str:

@@ -8,6 +8,7 @@ of each category stands for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -56,6 +57,13 @@ class Target:
         kept = [name for name in self.attributes if name in attributes]
         summed = self.shares.sum(axis=rest)
         return np.asarray(np.transpose(summed, [kept.index(name) for name in attributes]))
+
+    def places(self, names: Sequence[str], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Return the category of each cell over these attributes, int64[cells]."""
+        codes = np.unravel_index(np.arange(math.prod(shape)), shape)
+        of_names = dict(zip(names, codes, strict=True))
+        own = tuple(of_names[name] for name in self.attributes)
+        return np.ravel_multi_index(own, self.shares.shape).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.records import Records
-from hushpoll_analysis.survey_design.design import SurveyDesign, Target, checked
+from hushpoll_analysis.survey_design.design import SurveyDesign, checked
 from hushpoll_analysis.survey_design.raking import Grouping, NotCalibrated, rake
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.survey.published import Published
@@ -65,7 +65,7 @@ class RecordWeights:
             counts += np.bincount(_places(part, names, shape), minlength=size)
         base = np.ones(size)
         if plan.weights is not None:
-            base = _over(plan.weights, plan.weights.shares.ravel(), names, shape)
+            base = plan.weights.shares.ravel()[plan.weights.places(names, shape)]
         total = float(base @ counts)
         if not total > 0:
             raise InvalidParameter(
@@ -73,8 +73,7 @@ class RecordWeights:
                 field="weights",
             )
         margins = [
-            Grouping(_category(target, names, shape), target.shares.ravel())
-            for target in plan.targets
+            Grouping(target.places(names, shape), target.shares.ravel()) for target in plan.targets
         ]
         factor = np.ones(size)
         if margins:
@@ -92,7 +91,7 @@ class RecordWeights:
         weight = base * factor * scale
         if plan.strata is None:
             return cls(names, shape, weight)
-        stratum = _category(plan.strata, names, shape)
+        stratum = plan.strata.places(names, shape)
         domains = [published.attribute(name).domain for name in plan.strata.attributes]
         called = [
             " & ".join(domain[code] for domain, code in zip(domains, codes, strict=True))
@@ -135,16 +134,3 @@ def _places(
 ) -> npt.NDArray[np.int64]:
     codes = tuple(records.codes(name) for name in names)
     return np.ravel_multi_index(codes, shape).astype(np.int64)
-
-
-def _category(
-    target: Target, names: tuple[str, ...], shape: tuple[int, ...]
-) -> npt.NDArray[np.int64]:
-    """Return for each cell the place of its category in a target."""
-    codes = dict(zip(names, np.unravel_index(np.arange(int(np.prod(shape))), shape), strict=True))
-    of_target = tuple(codes[name] for name in target.attributes)
-    return np.ravel_multi_index(of_target, target.shares.shape).astype(np.int64)
-
-
-def _over(target: Target, values: Array, names: tuple[str, ...], shape: tuple[int, ...]) -> Array:
-    return np.asarray(values[_category(target, names, shape)])

@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import RowMoments, Side, debiased_means, joint_frequencies
+from hushpoll_analysis.estimates.joint import Margin, RowMoments, Side, joint_frequencies
 from hushpoll_analysis.estimates.row_weights import RowWeights
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.counts import JointCounts, count
@@ -267,19 +267,20 @@ class CountSample:
         return () if self.attribute is None else (self.attribute,)
 
     @property
-    def _side(self) -> Side:
-        return Side.of(None if self.attribute is None else law_of(self.attribute))
+    def _margins(self) -> tuple[Margin, Margin]:
+        """What the records tell of the outcome, and of their cells."""
+        laws = law_of(self.outcome), None if self.attribute is None else law_of(self.attribute)
+        return Margin.of_both(self.joint, *(Side.of(law) for law in laws))
 
     @cached_property
     def _unweighted(self) -> tuple[Array, Array]:
-        joint, _, cells = joint_frequencies(self.joint, Side.of(law_of(self.outcome)), self._side)
-        return cells, joint.T
+        outcome, cells = self._margins
+        joint, _, shares = joint_frequencies(self.joint, outcome.side, cells.side)
+        return shares, joint.T
 
     @property
     def _moments(self) -> RowMoments:
-        side = Side.of(law_of(self.outcome))
-        raw = debiased_means(self.joint.first, self.n, side)
-        return RowMoments.of(side.law, raw, side.law.excess_shares(raw))
+        return self._margins[0].moments()
 
     @cached_property
     def tables(self) -> Tables:
@@ -311,9 +312,7 @@ class CountSample:
 
     def errors(self, margin: Grouping) -> Array:
         """Return standard errors of the share of each category of a margin, f64[categories]."""
-        side = self._side
-        raw = debiased_means(self.joint.second, self.n, side)
-        law = RowMoments.of(side.law, raw, side.law.excess_shares(raw))
+        law = self._margins[1].moments()
         share = np.clip(margin.sums(self.tables.cells), 0.0, 1.0)
         square = law.other + (law.second - law.other) * share
         return np.asarray(np.sqrt(np.maximum(square - np.square(share), 0.0) / self.n))
@@ -344,8 +343,7 @@ class CountSample:
     def _excess(self, perturbed: bool) -> Array:
         if not perturbed:
             return np.zeros(len(self._unweighted[0]))
-        side = self._side
-        return side.law.excess_shares(debiased_means(self.joint.second, self.n, side))
+        return self._margins[1].shares
 
 
 def _forms(

@@ -6,62 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from hushpoll_analysis.estimates.estimators import Estimate
-from hushpoll_analysis.estimates.interval import Interval
+from hushpoll_analysis.estimates.interval import Sets
 from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_shared.qualifying.verdict import Verdict
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 
-Array = npt.NDArray[np.float64]
-
 ASSUMPTION = (
     "Respondents are drawn independently within their stratum. Within each cell of the weights and "
     "margins, those who answered are like those who did not; no interval knows of a difference "
     "that the margins leave."
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """One estimate per category."""
-
-    value: Array
-    """f64[k], as are the others: unbiased and not projected; nan and infinite where nothing can be
-    concluded."""
-    standard_error: Array
-    lower: Array
-    upper: Array
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Column:
-        """Return the estimates of an estimator that has intervals."""
-        columns = (estimate.standard_error, estimate.lower, estimate.upper)
-        return cls(estimate.frequency, *(np.asarray(column) for column in columns))
-
-    @classmethod
-    def unknown(cls, k: int) -> Column:
-        """Return the estimates of records that cannot tell."""
-        nothing = np.full(k, np.nan)
-        return cls(nothing, nothing, np.full(k, -np.inf), np.full(k, np.inf))
-
-    def scaled(self, factor: float) -> Column:
-        """Return the estimates times a number above 0."""
-        return Column(
-            self.value * factor,
-            self.standard_error * factor,
-            self.lower * factor,
-            self.upper * factor,
-        )
-
-    def interval(self, code: int) -> Interval:
-        """Return one of them."""
-        parts = (self.value, self.standard_error, self.lower, self.upper)
-        return Interval(*(float(part[code]) for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,11 +34,11 @@ class WeightedShares(Tabular):
         Records behind it.
     confidence : float
         Of each interval.
-    shares : Column
+    shares : Sets
         By the weights, strata and margins.
-    unweighted : Column
+    unweighted : Sets
         As if all records had one weight.
-    totals : Column or None
+    totals : Sets or None
         People in each category; None where nothing says how many people a record stands for.
     effective_n : float
         Kish's effective sample size: records of one weight that would be worth as much, if weights
@@ -105,9 +61,9 @@ class WeightedShares(Tabular):
     categories: tuple[str, ...]
     n: int
     confidence: float
-    shares: Column
-    unweighted: Column
-    totals: Column | None
+    shares: Sets
+    unweighted: Sets
+    totals: Sets | None
     effective_n: float
     population: float | None
     factors: tuple[float, float]

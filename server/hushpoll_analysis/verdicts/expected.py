@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from hushpoll_analysis.records.answering import part_answering
-from hushpoll_analysis.records.counts import Counts, JointCounts, PairCounts, paired_fields
+from hushpoll_analysis.records.counts import Cells, Counts, JointCounts, PairCounts, paired_fields
 from hushpoll_analysis.records.domains import Domain
 from hushpoll_analysis.records.fields import fields_of
 from hushpoll_analysis.records.records import Records, RecordStream
@@ -62,15 +61,20 @@ class Expected:
         return PairCounts(self.questions(), whole.joint, whole.within)
 
     def _pairs(self, fields: Sequence[Field]) -> PairCounts:
-        joint, within = {}, {}
-        for first, second in combinations(fields, 2):
+        def met(first: Field, second: Field) -> tuple[int, Cells, Cells]:
             n = self._answering([first, second])
-            pair = self._support(first, n), self._support(second, n)
-            names = first.name, second.name
-            joint[names] = np.rint(np.outer(*pair) / max(n, 1)).astype(np.int64)
-            if first.mask is not None or second.mask is not None:
-                within[names] = np.concatenate([[n], *pair])
-        return PairCounts(self.questions([field.name for field in fields]), joint, within)
+            return n, self._support(first, n), self._support(second, n)
+
+        def joint(first: Field, second: Field) -> Cells:
+            n, *pair = met(first, second)
+            return np.asarray(np.rint(np.outer(*pair) / max(n, 1)).astype(np.int64))
+
+        def within(first: Field, second: Field) -> Cells:
+            n, *pair = met(first, second)
+            return np.concatenate([[n], *pair])
+
+        counts = self.questions([field.name for field in fields])
+        return PairCounts.over(counts, fields, joint, within)
 
     def _answering(self, fields: Sequence[Field]) -> int:
         """Return how many of the reports answer some fields of the record."""

@@ -7,7 +7,6 @@ own loader collects them row by row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +80,6 @@ def train_dpsgd(
     public_rows: int | None = None,
     seed: int = 0,
     noise_seed: int | None = None,
-    on_step: Callable[[int, int], None] | None = None,
 ) -> Network:
     """Train a network by DP-SGD on rows [n, m] and labels, int64[n] of {0, 1}.
 
@@ -120,7 +118,7 @@ def train_dpsgd(
         expected_batch_size=max(1, round(schedule.sample_rate * known)),
     )
     loss = torch.nn.BCEWithLogitsLoss(reduction="mean")
-    for step in range(schedule.steps):
+    for _ in range(schedule.steps):
         batch = draws.sample(len(table), schedule.sample_rate)
         optimizer.zero_grad()
         if len(batch) == 0:
@@ -130,8 +128,6 @@ def train_dpsgd(
         else:
             loss(module(inputs(table, batch)).squeeze(1), target[batch]).backward()
         optimizer.step()
-        if on_step is not None:
-            on_step(step + 1, schedule.steps)
     return to_network(network)
 
 

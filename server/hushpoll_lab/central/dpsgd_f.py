@@ -11,8 +11,6 @@ mechanism (:func:`accounting.share_noise`), which an accountant composes over th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -59,7 +57,6 @@ def train_dpsgd_f(
     public_rows: int | None = None,
     seed: int = 0,
     noise_seed: int | None = None,
-    on_step: Callable[[int, int], None] | None = None,
 ) -> Network:
     """Train a network by DPSGD-F; the groups of rows are int64[n] in [0, K), K public.
 
@@ -92,7 +89,7 @@ def train_dpsgd_f(
     module = GradSampleModule(network, loss_reduction="sum")
     loss = torch.nn.BCEWithLogitsLoss(reduction="sum")
     parameters = list(network.parameters())
-    for step in range(schedule.steps):
+    for _ in range(schedule.steps):
         batch = draws.sample(len(table), schedule.sample_rate)
         gradients = [torch.zeros((0, *value.shape)) for value in parameters]
         if len(batch):  # an empty batch has no gradient, but its step gets noise like any other
@@ -113,6 +110,4 @@ def train_dpsgd_f(
                 total = torch.tensordot(factors, part, dims=1)
                 total += draws.normal(deviation, total.shape)
                 value -= plan.learning_rate / expected * total
-        if on_step is not None:
-            on_step(step + 1, schedule.steps)
     return to_network(network)

@@ -18,19 +18,18 @@ and the groups' shares come from counts with noise, whose epsilon is added.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from hushpoll_lab.central.accounting import Schedule
 from hushpoll_lab.central.discrete_laplace import noisy_count, quantile
 from hushpoll_lab.central.logistic import Matrix, Vector
 from hushpoll_lab.central.plans import check_plan, epochs_schedule
+from hushpoll_lab.central.rows import l2_norms
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -108,7 +107,6 @@ def train_fermi(
     *,
     rng: np.random.Generator,
     public_rows: int | None = None,
-    on_step: Callable[[int, int], None] | None = None,
 ) -> Vector:
     """Return the weights of logistic regression after the last step, f64[p], from weights of 0.
 
@@ -120,7 +118,7 @@ def train_fermi(
     known = rows.shape[0] if public_rows is None else public_rows
     schedule = plan.schedule(known)
     expected = schedule.sample_rate * known
-    length = _norms(rows)
+    length = l2_norms(rows)
     counted = shares > 0
     root = np.divide(1.0, np.sqrt(shares), out=np.zeros(shares.size), where=counted)
     # W* has columns P^(-1/2) q with q a distribution over the groups: its norm is at most this.
@@ -128,7 +126,7 @@ def train_fermi(
     weights = np.zeros(rows.shape[1])
     # The maximiser where predictions tell nothing about the group.
     dual = np.sqrt(shares)[:, None] * np.ones((1, 2))
-    for step in range(schedule.steps):
+    for _ in range(schedule.steps):
         batch = np.flatnonzero(rng.random(rows.shape[0]) < schedule.sample_rate)
         part, member = rows[batch], group[batch]
         positive = expit(part @ weights)
@@ -150,12 +148,4 @@ def train_fermi(
         weights = weights - plan.learning_rate / expected * descent
         dual = dual + plan.ascent_rate / expected * ascent
         dual *= min(1.0, farthest / max(float(np.linalg.norm(dual)), 1e-300))
-        if on_step is not None:
-            on_step(step + 1, schedule.steps)
     return weights
-
-
-def _norms(rows: Matrix) -> Vector:
-    if isinstance(rows, csr_matrix):
-        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
-    return np.asarray(np.linalg.norm(rows, axis=1))

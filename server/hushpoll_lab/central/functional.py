@@ -22,10 +22,11 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags, hstack
+from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_lab.central.discrete_laplace import discrete_laplace, exact_epsilon
 from hushpoll_lab.central.logistic import Matrix, Vector
+from hushpoll_lab.central.rows import shortened
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.errors import InvalidParameter
 
@@ -73,9 +74,9 @@ def within(table: Matrix, radius: float) -> Matrix:
     """Scale the rows whose l1 norm exceeds `radius` down to it; f64."""
     if isinstance(table, csr_matrix):
         norms = np.asarray(abs(table).sum(axis=1), np.float64).ravel()
-        return csr_matrix(diags(_factors(norms, radius)) @ table, dtype=np.float64)
-    rows = np.asarray(table, np.float64)
-    return rows * _factors(np.abs(rows).sum(axis=1), radius)[:, None]
+    else:
+        norms = np.abs(np.asarray(table, np.float64)).sum(axis=1)
+    return shortened(table, norms, radius)
 
 
 def coefficients(table: Matrix, label: npt.NDArray[np.int64], radius: float) -> Coefficients:
@@ -243,7 +244,3 @@ def _linear_weight(radius: float) -> int:
 def _count_weight(radius: float) -> int:
     """Return the whole number nearest to 8 log 2 over the grid's step squared."""
     return round(8 * math.log(2) * (GRID / radius) ** 2)
-
-
-def _factors(norms: Vector, radius: float) -> Vector:
-    return np.minimum(1.0, radius / np.maximum(norms, 1e-300))

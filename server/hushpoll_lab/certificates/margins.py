@@ -16,10 +16,10 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_matrix
 from scipy.special import logsumexp
 
 from hushpoll_lab.central.logistic import Matrix, Vector
+from hushpoll_lab.central.rows import l2_norms
 from hushpoll_protocols.errors import InvalidParameter
 
 Tightness: TypeAlias = Literal["markov", "chernoff", "share"]
@@ -72,12 +72,7 @@ def linear_margins(
         )
     margin = np.abs(np.asarray(rows @ weights))
     if other is None:
-        squared = (
-            rows.multiply(rows).sum(axis=1)
-            if isinstance(rows, csr_matrix)
-            else (rows * rows).sum(axis=1)
-        )
-        constant = np.sqrt(np.asarray(squared, np.float64).ravel())
+        constant = l2_norms(rows)
     else:
         distance = float(np.linalg.norm(weights - other))
         along = np.abs(np.asarray(rows @ (weights - other)))

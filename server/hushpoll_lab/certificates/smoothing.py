@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from hushpoll_lab.central.logistic import Matrix, Vector
+from hushpoll_lab.central.rows import l2_norms
 
 
 def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
@@ -20,9 +21,7 @@ def positive_chances(rows: Matrix, weights: Vector, deviation: float) -> Vector:
 
     Rows are [n, p] with the 1 of the intercept; the deviation is that of each coordinate of nu.
     """
-    squares = rows.multiply(rows) if not isinstance(rows, np.ndarray) else rows * rows
-    norms = np.sqrt(np.asarray(squares.sum(axis=1), np.float64).ravel())
-    return np.asarray(ndtr(np.asarray(rows @ weights) / (deviation * norms)))
+    return np.asarray(ndtr(np.asarray(rows @ weights) / (deviation * l2_norms(rows))))
 
 
 def worst_case(weights: Vector, deviation: float) -> float:

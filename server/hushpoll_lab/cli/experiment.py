@@ -41,7 +41,7 @@ from hushpoll_lab.experiments.results.comparison import (
     compare,
     comparison_table,
 )
-from hushpoll_lab.experiments.results.results import CSV, FAILURES, PARQUET, read_results
+from hushpoll_lab.experiments.results.results import CSV, FAILURES, PARQUET, folder_of, read_results
 from hushpoll_lab.experiments.results.summaries import (
     Curves,
     read_summaries,
@@ -316,8 +316,8 @@ def compare_command(
     outside, or cells are missing. A reference that is a run on other data is refused; a published
     table does not say on which data it rests.
     """
-    runs = [path for path in (results, reference) if (_folder(path) / DESCRIPTION).is_file()]
-    refuse_other_data(runs, [read_description(_folder(path)) for path in runs])
+    runs = [path for path in (results, reference) if (folder_of(path) / DESCRIPTION).is_file()]
+    refuse_other_data(runs, [read_description(folder_of(path)) for path in runs])
     comparison = compare(
         summarise_results(read_results(results)), read_summaries(reference), limit=within
     )
@@ -327,10 +327,6 @@ def compare_command(
     emit(document, lambda: _comparison_text(comparison), as_json=as_json)
     if comparison.share < share or (comparison.missing and not partial):
         sys.exit(FAILED)
-
-
-def _folder(results: Path) -> Path:
-    return results if results.is_dir() else results.parent
 
 
 def _comparison(comparison: Comparison) -> JsonMembers:

@@ -21,7 +21,7 @@ from hushpoll_lab.experiments.journal import (
 from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.results import paper, tables
 from hushpoll_lab.experiments.results.comparison import compare
-from hushpoll_lab.experiments.results.results import kind_of, read_results
+from hushpoll_lab.experiments.results.results import folder_of, kind_of, read_results
 from hushpoll_lab.experiments.results.summaries import (
     Summaries,
     read_summaries,
@@ -103,7 +103,7 @@ def table_command(
 
 def description_of(results: Path) -> JsonMembers | None:
     """Return what the folder of results, or of their file, says about its experiment, if at all."""
-    folder = results if results.is_dir() else results.parent
+    folder = folder_of(results)
     return read_description(folder) if (folder / DESCRIPTION).is_file() else None
 
 

@@ -57,13 +57,16 @@ class FunctionalMechanism(NetworkLearner):
     space: ClassVar[Mapping[str, Span]] = {"regularisation": Span(0.25, 4.0, None)}
     public_rows: ClassVar[bool] = False
     distributions: ClassVar[tuple[str, ...]] = ("scipy",)
+    mechanism: ClassVar[str] = PURE
+    neighbours: ClassVar[str] = "add or remove one row"
 
     @property
     def claim(self) -> PrivacyClaim:
         """The claim of the weights, for neighbours of which one has a row more."""
         if self.noiseless:
             return PrivacyClaim()
-        return PrivacyClaim(float(self.parameters["epsilon"]), None, PURE, "add or remove one row")
+        spent = float(self.parameters["epsilon"])
+        return PrivacyClaim(spent, None, self.mechanism, self.neighbours)
 
     def train(self, design: Design, options: FitOptions) -> Network:
         """Add noise to the objective and minimise it."""
@@ -91,12 +94,13 @@ class PolynomialModel(PrivateNetwork):
 
 
 @dataclass(frozen=True)
-class FairFM(NetworkLearner):
+class FairFM(FunctionalMechanism):
     """Logistic regression by FairFM (Tran et al., Algorithm 2 of the appendix).
 
     The groups are the categories of the protected attribute; the model never gets its columns. Each
     group has a polynomial objective of its own, with Laplace noise on all its coefficients, and
-    descents on them are averaged after each step. Rows are bounded as for `functional-mechanism`.
+    descents on them are averaged after each step. Rows are bounded as for `functional-mechanism`. A
+    row that changes its group counts as one removed and one added.
     """
 
     name: ClassVar[str] = "fairfm"
@@ -107,27 +111,12 @@ class FairFM(NetworkLearner):
         "are averaged"
     )
     bounds: ClassVar[Mapping[str, Parameter]] = {
-        "epsilon": Range(float, 1e-6, 64, 1.0),
-        "radius": Range(float, 1.01, 1e3, 8.0),
-        "regularisation": Range(float, 0, 1e6, 1.0),
+        **FunctionalMechanism.bounds,
         "steps": Range(int, 1, 1_000_000, 1000, job_limit=100_000),
         "learning_rate": Range(float, 1e-6, 1.99, 1.0),
     }
-    space: ClassVar[Mapping[str, Span]] = {"regularisation": Span(0.25, 4.0, None)}
-    public_rows: ClassVar[bool] = False
-    distributions: ClassVar[tuple[str, ...]] = ("scipy",)
-
-    @property
-    def claim(self) -> PrivacyClaim:
-        """The weights' claim. A row that changes its group counts as one removed and one added."""
-        if self.noiseless:
-            return PrivacyClaim()
-        return PrivacyClaim(
-            float(self.parameters["epsilon"]),
-            None,
-            f"{PURE} for each group, in parallel over the groups",
-            "add or remove one row, whose group stays as it is",
-        )
+    mechanism: ClassVar[str] = f"{PURE} for each group, in parallel over the groups"
+    neighbours: ClassVar[str] = "add or remove one row, whose group stays as it is"
 
     def train(self, design: Design, options: FitOptions) -> Network:
         """Add noise to each group's objective, and descend; see :func:`categories_of`.
@@ -152,7 +141,3 @@ class FairFM(NetworkLearner):
             start=np.random.default_rng(options.seed).normal(0.0, 0.01, table.shape[1] + 1),
         )  # fmt: skip
         return without_weights(Network.linear(weights), columns)
-
-    def model(self, network: Network) -> PolynomialModel:
-        """Return the model of these weights."""
-        return PolynomialModel(self, network)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags, hstack
+from scipy.sparse import csr_matrix, hstack
 
 from hushpoll_lab.central.gaussian import gaussian_sigma
 from hushpoll_lab.central.logistic import (
@@ -24,6 +23,7 @@ from hushpoll_lab.central.logistic import (
     sensitivity,
 )
 from hushpoll_lab.central.network import Network
+from hushpoll_lab.central.rows import l2_norms, shortened
 from hushpoll_lab.certificates.distances import ROUNDING, perturbed_distance
 from hushpoll_lab.learners.network_learner import NetworkLearner, PrivateNetwork
 from hushpoll_training.learners.claim import PrivacyClaim
@@ -136,11 +136,7 @@ class LinearModel(PrivateNetwork):
 
 def bounded(table: Table, radius: float) -> Matrix:
     """Scale the rows whose l2 norm exceeds `radius` down to it; f64."""
-    if isinstance(table, csr_matrix):
-        norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1), np.float64).ravel())
-        return csr_matrix(diags(_factors(norms, radius)) @ table, dtype=np.float64)
-    rows = np.asarray(table, np.float64)
-    return rows * _factors(np.linalg.norm(rows, axis=1), radius)[:, None]
+    return shortened(table, l2_norms(table), radius)
 
 
 def with_constant(rows: Matrix) -> Matrix:
@@ -149,7 +145,3 @@ def with_constant(rows: Matrix) -> Matrix:
     if isinstance(rows, csr_matrix):
         return csr_matrix(hstack([rows, ones]))
     return np.hstack([rows, ones])
-
-
-def _factors(norms: npt.NDArray[np.float64], radius: float) -> npt.NDArray[np.float64]:
-    return np.minimum(1.0, radius / np.maximum(norms, 1e-300))

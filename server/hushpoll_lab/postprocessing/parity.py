@@ -42,6 +42,7 @@ from hushpoll_training.learners.learner import FitOptions, Fitted, UnsoundModel
 from hushpoll_training.learners.parameters import Parameter, Range
 from hushpoll_training.learners.wrapped import WrappedLearner
 from hushpoll_training.mitigation.coins import KEY_BYTES, row_coins
+from hushpoll_training.mitigation.design import part
 
 Labels = npt.NDArray[np.int64]
 
@@ -250,8 +251,8 @@ class ParityLearner(WrappedLearner):
         """
         two_groups(design.table, design.protected)
         held_out = self.held_out(design.label.size, options)
-        fitted = self.behind.fit(_part(design, ~held_out), options)
-        return self.post_process(fitted, _part(design, held_out), options)
+        fitted = self.behind.fit(part(design, ~held_out), options)
+        return self.post_process(fitted, part(design, held_out), options)
 
     def held_out(self, rows: int, options: FitOptions) -> npt.NDArray[np.bool_]:
         """Draw which of the training rows the rates are measured on, bool[n]; keep it secret.
@@ -371,11 +372,6 @@ def two_groups(
             field="protected",
         )
     return np.asarray(group, np.int64)
-
-
-def _part(design: Design, rows: npt.NDArray[np.bool_]) -> Design:
-    weight = None if design.weight is None else design.weight[rows]
-    return replace(design, table=design.table[rows], label=design.label[rows], weight=weight)
 
 
 def _predictions(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

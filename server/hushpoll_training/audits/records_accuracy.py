@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.auditing.group_rate import GroupRate, set_of_rate
 from hushpoll_analysis.auditing.moments import Moments, row_terms
+from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_analysis.metrics import rate_limits
 from hushpoll_analysis.records.numbers import numbers
 from hushpoll_analysis.records.records import Records
@@ -63,27 +64,14 @@ VERDICTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """An estimated share with its interval, whose ends may lie outside [0, 1].
-
-    The interval is [0, 1] itself where the records do not tell how many people answered.
-    """
-
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True)
 class RecordsAccuracy:
     """What records alone tell of a recipe's predictions."""
 
-    accuracy: Share
+    accuracy: Interval
     """Share of the respondents who answered the target whose class is predicted."""
-    constant: Share
+    constant: Interval
     """The same of always predicting the more frequent class."""
-    gain: Share
+    gain: Interval
     """Accuracy less that of the constant prediction, of the same records, in [-1, 1]. Its interval
     is that of matched proportions with half a person more of each kind (Agresti and Min, Statistics
     in Medicine 24, 2005), and no narrower than the score interval of a difference for which no more
@@ -134,7 +122,7 @@ def accuracy_of_records(
     share = judged.share_positive(confidence)
     constant, often = share, share.value >= 0.5
     if not often:
-        constant = Share(1 - share.value, share.standard_error, 1 - share.upper, 1 - share.lower)
+        constant = Interval(1 - share.value, share.standard_error, 1 - share.upper, 1 - share.lower)
     return RecordsAccuracy(
         judged.accuracy(confidence),
         constant,
@@ -184,7 +172,7 @@ class JudgedPredictions:
             )
         return float(self.right.mean()) / answered
 
-    def accuracy(self, confidence: float) -> Share:
+    def accuracy(self, confidence: float) -> Interval:
         """Return the accuracy with its interval; refuses what :meth:`value` does."""
         if not self.target.skippable:
             return _share(self.right, self.target, confidence)
@@ -200,14 +188,14 @@ class JudgedPredictions:
         found = set_of_rate(GroupRate.of(Moments.of(terms), "ACC", 0, z))
         if not np.isfinite(found.lower):
             error = float((self.right - value * self.answered).std() / self.answered.mean())
-            return Share(value, error / math.sqrt(zeros.size), 0.0, 1.0)
-        return Share(value, *map(float, (found.standard_error, found.lower, found.upper)))
+            return Interval(value, error / math.sqrt(zeros.size), 0.0, 1.0)
+        return Interval(value, *map(float, (found.standard_error, found.lower, found.upper)))
 
-    def share_positive(self, confidence: float) -> Share:
+    def share_positive(self, confidence: float) -> Interval:
         """Return the share of positive labels among the people who answered, with its interval."""
         return replace(self, predicted=np.ones_like(self.predicted)).accuracy(confidence)
 
-    def gain(self, positive: bool, confidence: float) -> Share:
+    def gain(self, positive: bool, confidence: float) -> Interval:
         """Return the accuracy less that of always predicting one class, on the same records."""
         always = self.positive if positive else self.answered - self.positive
         apart, z, n = self.right - always, normal_quantile(confidence), self.answered.size
@@ -219,14 +207,14 @@ class JudgedPredictions:
         if n > 1:
             error = float((apart - value * self.answered).std(ddof=1)) / scale / math.sqrt(n)
         if n == 1 or scale <= z * float(self.answered.std()) / math.sqrt(n):
-            return Share(value, error, -1.0, 1.0)
+            return Interval(value, error, -1.0, 1.0)
         # half a person of each kind: both wrong, both right, only one of them right
         people = float(self.answered.sum()) + 2.0
         middle = float(apart.sum()) / people
         spread = float(np.square(apart - middle * self.answered).sum()) + 1.0 + 2.0 * middle**2
         width = z * math.sqrt(spread) / people
         ends = (middle - width, middle + width, *_least_apart(value, z**2 / (people - 2.0)))
-        return Share(value, error, min(ends), max(ends))
+        return Interval(value, error, min(ends), max(ends))
 
 
 def predicted_fold(
@@ -287,7 +275,7 @@ def _least_apart(value: float, square: float) -> tuple[float, ...]:
     return tuple(ends)
 
 
-def _share(values: npt.NDArray[np.float64], target: Target, confidence: float) -> Share:
+def _share(values: npt.NDArray[np.float64], target: Target, confidence: float) -> Interval:
     n, mean = len(values), float(values.mean())
     z = normal_quantile(confidence)
     error = float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
@@ -299,4 +287,4 @@ def _share(values: npt.NDArray[np.float64], target: Target, confidence: float) -
         lower, upper = ((float(end) - target.q) / width for end in limits)
     else:
         lower, upper = mean - z * error, mean + z * error
-    return Share(mean, error, lower, upper)
+    return Interval(mean, error, lower, upper)

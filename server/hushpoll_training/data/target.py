@@ -121,13 +121,7 @@ class Target:
 
     def to_json(self) -> JsonMembers:
         """Return the target as records and models describe it."""
-        return {
-            "name": self.name,
-            "positive": self.positive,
-            "negative": self.negative,
-            "p": self.p,
-            "q": self.q,
-        }
+        return {name: getattr(self, name) for name in ("name", "positive", "negative", "p", "q")}
 
     @property
     def perturbed(self) -> bool:

@@ -16,10 +16,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.data.target import THRESHOLD, Target, corrected
+from hushpoll_training.estimators.estimator import check_label_law, checked_weights
 from hushpoll_training.estimators.record_encoder import RecordEncoder
 from hushpoll_training.learners.design import Design
 from hushpoll_training.learners.learner import SEEDS, FitOptions
@@ -138,8 +139,8 @@ scale_pos_weight, max_bin : int or float
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
-        _check_label_law(self.label_p, self.label_q)
-        weight = None if sample_weight is None else _weights(sample_weight, X.shape[0])
+        check_label_law(self.label_p, self.label_q)
+        weight = checked_weights(sample_weight, X.shape[0])
         self.classes_, label = np.unique(y, return_inverse=True)
         learner = LightGBM({name: getattr(self, name) for name in LightGBM.bounds})
         names = tuple(f"Column_{place}" for place in range(X.shape[1]))
@@ -221,26 +222,3 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.default_rng().integers(SEEDS))
     return int(check_random_state(random_state).randint(SEEDS, dtype=np.int64))
-
-
-def _weights(values: Any, n: int) -> npt.NDArray[np.float64]:
-    weight: npt.NDArray[np.float64] = check_array(
-        values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight has the shape {weight.shape}; give one weight per row, ({n},)"
-        )
-    if (weight < 0).any() or not weight.any():
-        raise ValueError(
-            "sample_weight must not be negative, and not all zero; leave rows out to ignore them"
-        )
-    return weight
-
-
-def _check_label_law(p: float, q: float) -> None:
-    if not 0 <= q < p <= 1:
-        raise InvalidParameter(
-            f"label_p is {p} and label_q is {q}; they must keep 0 <= label_q < label_p <= 1",
-            field="label_p",
-        )

@@ -140,7 +140,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Return the rows to fit to, and set `classes_`."""
         X, y = self._checked(X, y, reset=True)
-        weight = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+        weight = checked_weights(sample_weight, X.shape[0])
         indicators, others = self._split(X)
         labelled = np.ones(y.shape, np.bool_) if self.skipped is None else y != self.skipped
         label = np.full(y.shape, SKIPPED)
@@ -217,12 +217,7 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         )
 
     def _evidence(self, indicators: tuple[Indicators, ...]) -> GroupEvidence:
-        if not 0 <= self.label_q < self.label_p <= 1:
-            raise InvalidParameter(
-                f"label_p is {self.label_p} and label_q is {self.label_q}; they must keep "
-                "0 <= label_q < label_p <= 1",
-                field="label_p",
-            )
+        check_label_law(self.label_p, self.label_q)
         oracles = self._each(self.oracle if len(self.protected) else None)
         first, *further = (
             Reports(own, oracle) for own, oracle in zip(indicators, oracles, strict=True)
@@ -247,10 +242,19 @@ class GroupAware(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         return tags
 
 
-def checked_weights(values: Any, rows: int) -> npt.NDArray[np.float64]:
-    """Return sample weights f64[n], ones for None; refuses another shape, and negative ones."""
+def check_label_law(p: float, q: float) -> None:
+    """Refuse chances of a label's reports that tell nothing of the label."""
+    if not 0 <= q < p <= 1:
+        raise InvalidParameter(
+            f"label_p is {p} and label_q is {q}; they must keep 0 <= label_q < label_p <= 1",
+            field="label_p",
+        )
+
+
+def checked_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
+    """Return sample weights f64[n], None without; refuses another shape, and negative ones."""
     if values is None:
-        return np.ones(rows)
+        return None
     weight: npt.NDArray[np.float64] = check_array(
         values, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 
@@ -36,14 +36,7 @@ class PrivacyClaim:
         """Return the claim as records of runs and cards hold it."""
         if self.epsilon is None:
             return {"kind": "none"}
-        return {
-            "kind": "central",
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "accountant": self.accountant,
-            "neighbours": self.neighbours,
-            "proven": self.proven,
-        }
+        return {"kind": "central", **asdict(self)}
 
 
 def privacy_sentence(claim: JsonObject) -> str:

@@ -22,7 +22,7 @@ from hushpoll_shared.wire.batch import encode_many
 from hushpoll_training.data.target import Target
 from hushpoll_training.evaluation.evaluation import Evaluation, evaluate
 from hushpoll_training.learners.learner import FitOptions, check_seed
-from hushpoll_training.models.model import Codes, Model, count_rows, fit_clear, fit_records, take
+from hushpoll_training.models.model import Codes, Model, fit_clear, fit_records, take
 from hushpoll_training.models.recipe import Recipe
 
 
@@ -153,18 +153,24 @@ def split_rows(
         raise InvalidParameter(
             f"test size is {test_size}; it must lie between 0 and 1, such as 0.2", field="test_size"
         )
-    target = codes[Target.clear(published).name]
+    return split_stratified(codes[Target.clear(published).name], seed, test_size)
+
+
+def split_stratified(
+    target: npt.NDArray[np.int64], seed: int, test_size: float, *, of: str = ""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return row numbers to train and to test on, by the target of each row, int64[n].
+
+    Refuses too few rows of a category; `of` says whose they are.
+    """
     try:
         train, test = train_test_split(
-            np.arange(count_rows(codes)),
-            test_size=test_size,
-            random_state=seed,
-            stratify=target,
+            np.arange(len(target)), test_size=test_size, random_state=seed, stratify=target
         )
     except ValueError as error:
         raise InvalidParameter(
-            f"{len(target)} rows cannot be split with {test_size:g} of them to test on, stratified "
-            f"on the target ({error}); give more rows of each category",
+            f"{len(target)} rows{of} cannot be split with {test_size:g} of them to test on, "
+            f"stratified on the target ({error}); give more rows of each category",
             field="data",
         ) from error
     return train, test

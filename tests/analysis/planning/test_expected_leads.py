@@ -8,8 +8,6 @@ import pytest
 from hushpoll_analysis import ordered_summary
 from hushpoll_analysis.planning.expected_leads import (
     Pair,
-    expected_lead_width,
-    lead_power,
     lead_sets,
 )
 from ordered_survey import ordered
@@ -41,12 +39,12 @@ def test_prediction_is_what_the_analysis_says_of_drawn_respondents(protocol, k, 
         means.append(summary.groups[0].mean)
     pair = Pair(published.attribute("a"), n, share + lead, share)
     found = np.mean([mean.lower > 0 or mean.upper < 0 for mean in means])
-    power = lead_power(pair, 0.95, 6000)
+    power = lead_sets(pair, 0.95, 6000).share_without_zero()
     assert found == pytest.approx(power, abs=4 * (0.25 / SURVEYS) ** 0.5)
     assert 0.1 < power < 0.9
     widths = np.array([mean.upper - mean.lower for mean in means])
     error = widths.std() / SURVEYS**0.5
-    width = expected_lead_width(pair, 0.95, 6000)
+    width = lead_sets(pair, 0.95, 6000).mean_width()
     assert widths.mean() == pytest.approx(width, abs=4 * error + 0.001 * width)
 
 

@@ -95,11 +95,9 @@ def test_moments_of_means_in_groups_are_those_of_all_records_of_the_block(protoc
     published = survey(protocol)
     oracle = create(protocol, k=8, epsilon="1.5")
     table = PEOPLE.sum(axis=2)
-    one, none = np.ones(2), np.zeros(2)
     answers = Answers(
         published.attribute("smokes"), 1, RecordLaw.of(oracle, 8), 1.0, table, table.sum(axis=1),
-        one, one, none, one, none, published.attribute("gender"), none, together=True,
-        sizes=np.full((2, 2), 2.0),
+        np.ones(2), published.attribute("gender"), together=True, sizes=np.full((2, 2), 2.0),
     )  # fmt: skip
     scores = np.array([[-1.0, 1.0]])
     ratios = Ratios.of_scores(answers, scores)
@@ -148,12 +146,8 @@ def test_moments_of_means_are_those_of_all_records_alone_and_in_groups_of_anothe
     # answers to the two are independent, and each has an estimate that is the truth
     law = RecordLaw.of(drinks.oracle, drinks.k)
     sizes = np.full((3, 1), blocks[0].k / 3)
-    one, none = np.ones(1), np.zeros(1)
     n = 10**10  # the one respondent who is added to moments is nobody then
-    alone = Answers(
-        drinks, n, law, 1.0, shares[:, None], shares, one, one, none, one, none, None, none,
-        sizes=sizes,
-    )  # fmt: skip
+    alone = Answers(drinks, n, law, 1.0, shares[:, None], shares, sizes=sizes)
     ratios = Ratios.of_scores(alone, scores)
     mean = float(scores[0] @ shares)
     centred = own @ scores[0] - mean * own.sum(axis=1)
@@ -167,9 +161,7 @@ def test_moments_of_means_are_those_of_all_records_alone_and_in_groups_of_anothe
     )
     within = Answers(
         drinks, n, law, 1.0, np.outer(shares, groups), shares, groups,
-        *(np.broadcast_to(part, groups.shape) for part in
-          (moments.second, moments.other, moments.third, moments.other_third)),
-        votes, 0 * groups, sizes=sizes,
+        votes, moments, 0 * groups, sizes=sizes,
     )  # fmt: skip
     deviation, _ = Ratios.of_scores(within, scores).error(np.full((1, 2), mean))
     for code in (0, 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hushpoll_analysis import Records
+from hushpoll_analysis import Interval, Records
 from hushpoll_protocols import create
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.kernels import indicators, perturb
@@ -13,7 +13,6 @@ from hushpoll_training import FitOptions, Recipe, evaluate, fit_records
 from hushpoll_training.audits.records_accuracy import (
     JudgedPredictions,
     RecordsAccuracy,
-    Share,
     accuracy_of_records,
 )
 from hushpoll_training.data.target import Target, with_missing
@@ -68,7 +67,7 @@ def test_interval_covers_the_accuracy_as_often_as_it_says(target):
         predicted = truth ^ (rng.random(n) >= accuracy)
         reported = rng.random(n) < np.where(truth, target.p, target.q)
         share = judged(target, predicted, (~reported).astype(np.int64)).accuracy(0.9)
-        assert isinstance(share, Share)
+        assert isinstance(share, Interval)
         covered += share.lower <= accuracy <= share.upper
     assert 0.88 <= covered / 2000 <= 0.92
 

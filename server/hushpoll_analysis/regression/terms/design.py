@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.regression.answers import Answers, Unit
 from hushpoll_analysis.regression.terms.coding import Column, Values, clear_values, columns_of
-from hushpoll_analysis.regression.terms.formulas import FIELD, Factor, Formula
+from hushpoll_analysis.regression.terms.formulas import FIELD, Factor, Formula, refuse_both_sides
 from hushpoll_protocols.errors import InvalidParameter
 
 Array = npt.NDArray[np.float64]
@@ -59,11 +59,7 @@ def hidden_of(formula: Formula, answers: Answers) -> Hidden:
     if own is not None and len(own.questions) > 1:
         named.append(own)
     units = list({unit.name: unit for unit in named if unit is not None}.values())
-    if outcome in formula.predictors:
-        raise InvalidParameter(
-            f"{outcome} stands left and right of the tilde (~); leave it out on one side",
-            field=FIELD,
-        )
+    refuse_both_sides(formula)
     rests = [unit.combinations.apart(outcome) for unit in units]
     sizes = [places.shape[1] for _, places in rests]
     total = math.prod(sizes)

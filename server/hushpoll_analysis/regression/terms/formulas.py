@@ -124,6 +124,16 @@ def term_name(term: tuple[Factor, ...]) -> str:
     return ":".join(factor.text for factor in term) or "Intercept"
 
 
+def refuse_both_sides(formula: Formula) -> None:
+    """Refuse a formula whose outcome is one of its predictors."""
+    outcome = formula.outcome.variables[0]
+    if outcome in formula.predictors:
+        raise InvalidParameter(
+            f"{outcome} stands left and right of the tilde (~); leave it out on one side",
+            field=FIELD,
+        )
+
+
 def read_formula(text: str) -> Formula:
     """Read a formula; anything else is refused, and never run.
 

@@ -8,13 +8,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import train_test_split
 
 from hushpoll_analysis.records.records import Records
 from hushpoll_lab.datasets.clear.rows import ClearRows
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
 from hushpoll_lab.experiments.methods.method import Method, Trial
-from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.batch import encode_many
@@ -25,7 +23,7 @@ from hushpoll_training.evaluation.metrics import NEITHER, Metric, measure
 from hushpoll_training.learners.learner import FitOptions, Learner
 from hushpoll_training.models.model import fit_records, take
 from hushpoll_training.models.recipe import Recipe
-from hushpoll_training.runs.cell import Stopwatch, perturbation
+from hushpoll_training.runs.cell import Stopwatch, perturbation, split_stratified
 
 _FIRST: Final = ("accuracy", "over_constant", "balanced_acc", "positive_rate", "parity_gap")
 METRICS: Final = (*_FIRST, *(name for name in CLASSIFIER_METRICS if name not in _FIRST))
@@ -69,23 +67,8 @@ def run_trial(experiment: MethodsExperiment, rows: ClearRows, trial: Trial) -> J
 
 
 def split_rows(rows: ClearRows, seed: int, test_size: float) -> tuple[Rows, Rows]:
-    """Return row numbers to train and to test on: shuffled, stratified on the target.
-
-    They are those that :func:`hushpoll_training.runs.cell.split_rows` gives. Refuses too few rows
-    of a class.
-    """
-    label = rows.codes[rows.target]
-    try:
-        train, test = train_test_split(
-            np.arange(rows.rows), test_size=test_size, random_state=seed, stratify=label
-        )
-    except ValueError as error:
-        raise InvalidParameter(
-            f"{rows.rows} rows of {rows.name} cannot be split with {test_size:g} of them to test "
-            f"on, stratified on the target ({error}); give more rows of each class",
-            field="data",
-        ) from error
-    return train, test
+    """Return row numbers to train and to test on, as :func:`split_stratified` does."""
+    return split_stratified(rows.codes[rows.target], seed, test_size, of=f" of {rows.name}")
 
 
 def publish(experiment: MethodsExperiment, rows: ClearRows, method: Method) -> Published:

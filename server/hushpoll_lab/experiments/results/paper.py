@@ -15,7 +15,7 @@ import pandas as pd
 from hushpoll_lab.experiments.methods.method import Trial
 from hushpoll_lab.experiments.methods.run import METRICS
 from hushpoll_lab.experiments.results.results import csv_text
-from hushpoll_lab.experiments.results.summaries import Summary
+from hushpoll_lab.experiments.results.summaries import Summary, most_runs
 from hushpoll_lab.experiments.results.tables import markdown_table, page_head
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.spelling.json_values import JsonObject
@@ -205,7 +205,7 @@ def methods_csv(ours: MethodSummaries) -> str:
     rows = [
         [
             *(f"{part:g}" if isinstance(part, float) else part for part in place),
-            _trials(metrics),
+            most_runs(metrics),
             *(_number(value, 5) for name in METRICS
               for value in (metrics[name].mean, metrics[name].sd)),
         ]
@@ -289,13 +289,9 @@ def _method_row(place: MethodPlace, metrics: Mapping[str, Summary]) -> list[str]
         f"{place.epsilon:g}",
         f"{place.delta:g}",
         place.accountant,
-        str(_trials(metrics)),
+        str(most_runs(metrics)),
         *(_mean(metrics.get(name)) for name in SHOWN),
     ]
-
-
-def _trials(metrics: Mapping[str, Summary]) -> int:
-    return max((summary.runs for summary in metrics.values()), default=0)
 
 
 def _error(summary: Summary) -> float:

@@ -209,9 +209,14 @@ def _read_csv(file: Path, layout: Layout) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=list(table.header))
 
 
+def folder_of(results: Path) -> Path:
+    """Return the folder of a run, of which the path of results may be a file."""
+    return results if results.is_dir() else results.parent
+
+
 def kind_of(path: Path) -> type[AnyCell]:
     """Return the kind of the cells of a run's folder, or of its results.csv or results.parquet."""
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     if not (folder / DESCRIPTION).is_file():
         return Task
     return Trial if read_description(folder).get("kind") == "methods" else Task

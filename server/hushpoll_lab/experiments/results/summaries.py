@@ -84,6 +84,11 @@ class Summary:
         return float(quantile * self.sd / math.sqrt(self.runs))
 
 
+def most_runs(metrics: Mapping[str, Summary]) -> int:
+    """Return how many seeds have a value of some metric."""
+    return max((summary.runs for summary in metrics.values()), default=0)
+
+
 Summaries = Mapping[Place, Mapping[str, Summary]]
 """By cell and metric."""
 

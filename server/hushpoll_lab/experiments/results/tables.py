@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hushpoll_lab.experiments.results.comparison import Comparison
 from hushpoll_lab.experiments.results.results import csv_text
-from hushpoll_lab.experiments.results.summaries import Place, Summaries, Summary
+from hushpoll_lab.experiments.results.summaries import Place, Summaries, Summary, most_runs
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_training.evaluation.metrics import FAIRNESS, METRICS, UTILITY
 
@@ -28,7 +28,7 @@ def summary_csv(summaries: Summaries) -> str:
         for metric in METRICS:
             summary = metrics.get(metric, _NOTHING)
             numbers += [_text(summary.mean), _text(summary.sd)]
-        rows.append([*_names(place), _runs(metrics), *numbers])
+        rows.append([*_names(place), most_runs(metrics), *numbers])
     return csv_text(["protocol", "split", "epsilon", "runs", *columns], rows)
 
 
@@ -70,7 +70,7 @@ def page(
         (
             [
                 *_names(place),
-                str(_runs(metrics)),
+                str(most_runs(metrics)),
                 *(_plus_minus(metrics.get(name, _NOTHING)) for name in SHOWN),
             ]
             for place, metrics in summaries.items()
@@ -146,10 +146,6 @@ def origin(description: Mapping[str, Any]) -> list[str]:
 
 def _names(place: Place) -> list[str]:
     return [place.protocol, place.split, f"{place.epsilon:g}"]
-
-
-def _runs(metrics: Mapping[str, Summary]) -> int:
-    return max((summary.runs for summary in metrics.values()), default=0)
 
 
 def _text(number: float) -> str:

@@ -12,12 +12,11 @@ from typing import Any, Final
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.stats import t
 
 from hushpoll_lab.experiments.methods.method import NONE
+from hushpoll_lab.experiments.results.summaries import CONFIDENCE, Summary
 
 METRICS: Final[Mapping[str, str]] = {"accuracy": "accuracy", "SPD": "SPD", "EOD": "EOD"}
-CONFIDENCE: Final = 0.95
 LOCAL: Final = "any two answers of one person to the perturbed attributes"
 _COLOURS: Final = (
     *("#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#999999"),
@@ -28,33 +27,12 @@ _MARKERS: Final = "*osD^vPXd<>"
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean over seeds, and half of its interval; None for a single seed."""
-
-    value: float
-    half: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Mean:
-        """Return the mean of values, with the interval of Student's t."""
-        count, mean = len(values), math.fsum(values) / len(values)
-        if count < 2:
-            return cls(mean, None)
-        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-        quantile = float(t.ppf((1 + CONFIDENCE) / 2, count - 1))
-        return cls(mean, quantile * spread / math.sqrt(count))
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f}" + ("" if self.half is None else f" ± {self.half:.4f}")
-
-
-@dataclass(frozen=True, slots=True)
 class MethodTrust:
     """A method with its means, and whom its respondents have to trust."""
 
     method: str
     protocol: str
-    means: Mapping[str, Mean]
+    means: Mapping[str, Summary]
     """By name of `METRICS`."""
     seeds: int
     spent: str
@@ -72,7 +50,7 @@ def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> l
         rows = results[_rows_of(results, method)]
         if rows.empty:
             continue
-        means = {name: Mean.of(rows[name].tolist()) for name in METRICS}
+        means = {name: Summary.of(rows[name]) for name in METRICS}
         trust = _trust(method, rows.iloc[0])
         placed.append(MethodTrust(method["name"], method["protocol"], means, len(rows), *trust))
     return placed
@@ -93,7 +71,7 @@ def page(placed: Sequence[MethodTrust], name: str) -> str:
     ]
     for item in placed:
         name = item.method if item.protocol == NONE else f"{item.method}, {item.protocol}"
-        cells = [name, str(item.seeds), *(str(item.means[metric]) for metric in METRICS)]
+        cells = [name, str(item.seeds), *(_with_half(item.means[metric]) for metric in METRICS)]
         lines.append(f"| {' | '.join([*cells, item.spent, item.trusted, item.neighbours])} |")
     return "\n".join([*lines, ""])
 
@@ -114,8 +92,8 @@ def draw_plane(placed: Sequence[MethodTrust], title: str) -> bytes:
         for item in placed:
             colour, marker = style[item.method]
             axes.errorbar(
-                item.means["SPD"].value,
-                item.means["accuracy"].value,
+                item.means["SPD"].mean,
+                item.means["accuracy"].mean,
                 xerr=item.means["SPD"].half,
                 yerr=item.means["accuracy"].half,
                 color=colour,
@@ -134,6 +112,11 @@ def draw_plane(placed: Sequence[MethodTrust], title: str) -> bytes:
         svg = BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None})
     return svg.getvalue()
+
+
+def _with_half(summary: Summary) -> str:
+    half = summary.half
+    return f"{summary.mean:.4f}" + ("" if half is None else f" ± {half:.4f}")
 
 
 def _rows_of(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]:

@@ -14,8 +14,9 @@ from scipy.stats import ttest_1samp
 from hushpoll_lab.cli.experiment import experiment
 from hushpoll_lab.experiments.engine import run_experiment
 from hushpoll_lab.experiments.methods.configuration import MethodsExperiment
+from hushpoll_lab.experiments.results.summaries import Summary
 from hushpoll_lab.experiments.results.trust import METRICS as SHOWN
-from hushpoll_lab.experiments.results.trust import Mean, MethodTrust, draw_plane, placed_methods
+from hushpoll_lab.experiments.results.trust import MethodTrust, draw_plane, placed_methods
 
 FEW = {"n_estimators": 5}
 METHODS = [
@@ -122,7 +123,7 @@ def test_methods_of_one_name_are_told_apart_by_epsilon():
         for epsilon in (1.0, 3.0)
     ]  # fmt: skip
     placed = placed_methods(results, {"methods": methods})
-    assert [item.means["accuracy"].value for item in placed] == [0.5, 0.6, 0.7, 0.8]
+    assert [item.means["accuracy"].mean for item in placed] == [0.5, 0.6, 0.7, 0.8]
     assert [item.spent for item in placed] == [
         "ε 1 of each person, locally", "ε 3 of each person, locally",
         "ε 1 of the model, centrally", "ε 3 of the model, centrally",
@@ -142,11 +143,11 @@ def test_method_is_placed_where_results_claim_another_epsilon_than_its_learner(c
     row = {"method": "m", "protocol": method["protocol"], "local_epsilon": float(method["epsilon"])}
     figures = {"epsilon": epsilon, "delta": 0.0, "accuracy": 0.5, "SPD": 0.1, "EOD": 0.1}
     [item] = placed_methods(pd.DataFrame([{**row, **figures}]), {"methods": [method]})
-    assert item.means["accuracy"].value == 0.5
+    assert item.means["accuracy"].mean == 0.5
 
 
 def test_figure_has_a_mark_of_its_own_for_each_of_twenty_methods():
-    means = dict.fromkeys(SHOWN, Mean(0.5, 0.1))
+    means = dict.fromkeys(SHOWN, Summary.of([0.45, 0.55]))
     placed = [MethodTrust(f"m{count}", "none", means, 2, "", "", "") for count in range(20)]
     svg = draw_plane(placed, "many").decode()
     groups = re.split(r'<g id="method:(m\d+):none">', svg)
@@ -168,6 +169,6 @@ def test_results_of_a_grid_are_refused(tmp_path):
 def test_interval_is_student_s():
     values = [0.8, 0.82, 0.79, 0.83]
     low, high = ttest_1samp(values, 0).confidence_interval(0.95)
-    mean = Mean.of(values)
-    assert (mean.value - mean.half, mean.value + mean.half) == pytest.approx((low, high))
-    assert Mean.of([0.5]).half is None
+    mean = Summary.of(values)
+    assert (mean.mean - mean.half, mean.mean + mean.half) == pytest.approx((low, high))
+    assert Summary.of([0.5]).half is None
