@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hushpoll_client.cli.answer import interview
+from hushpoll_client.cli.interview import interview
 from hushpoll_client.device.preview import build_preview
 from hushpoll_client.device.randomization import randomize
 from hushpoll_shared import Published

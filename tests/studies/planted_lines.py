@@ -159,7 +159,7 @@ FAULTS = (
     Fault(
         "a report's base64 may have stray bits",
         "shared/hushpoll_shared/spelling/base64url.py",
-        '(not left or text[-1] in _LAST.get(left, ""))', "left != 1",
+        'not left or letters[-1] in _LAST.get(left, b"")', "left != 1",
         ("tests/shared/wire/test_reports.py",),
     ),
     Fault(
@@ -207,7 +207,7 @@ FAULTS = (
     Fault(
         "base64 of a length that no bytes have is read",
         "shared/hushpoll_shared/spelling/base64url.py",
-        'text[-1] in _LAST.get(left, "")', "text[-1] in _LAST.get(left, text)",
+        'letters[-1] in _LAST.get(left, b"")', "letters[-1] in _LAST.get(left, letters)",
         ("tests/shared/test_vectors.py", "-k", "base64url"),
     ),
     Fault(

@@ -7,8 +7,9 @@ click, which the base install does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 
@@ -253,36 +254,27 @@ def _grouped(rows: Mapping[str, Row]) -> dict[str, Row | Group]:
     return dict(sorted(commands.items()))
 
 
-class Commands(MutableMapping[str, Row | Group]):
+_WITHOUT_QUERIES: Final = _grouped(_ROWS)
+
+
+class Commands(Mapping[str, Row | Group]):
     """Every command by name; the queries are loaded as soon as one of theirs can be meant."""
 
-    def __init__(self) -> None:
-        self._commands = _grouped(_ROWS)
-        self._whole = False
-
     def __getitem__(self, name: str) -> Row | Group:
-        command = self._commands.get(name)
+        command = _WITHOUT_QUERIES.get(name)
         if command is None or (isinstance(command, Group) and command.of_queries):
-            return self._all()[name]
+            return self._all[name]
         return command
 
-    def __setitem__(self, name: str, command: Row | Group) -> None:
-        self._commands[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._commands[name]
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._all)
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._all)
 
+    @cached_property
     def _all(self) -> dict[str, Row | Group]:
-        if not self._whole:
-            self._commands = _grouped({**_ROWS, **_query_rows()})
-            self._whole = True
-        return self._commands
+        return _grouped({**_ROWS, **_query_rows()})
 
 
 COMMANDS: Final = Commands()

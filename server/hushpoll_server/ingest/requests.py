@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
 from typing import Any, Final
@@ -167,18 +167,33 @@ class Request:
 
     async def _next(self) -> tuple[bytes, bool]:
         """Return the next piece of the body, by its time, and whether it is the last."""
+        receiving = self._receive().__await__()
+        try:
+            first = next(receiving)
+        except StopIteration as received:  # nearly always: a timeout would take longer than all
+            message = received.value
+        else:
+            message = await self._in_time(_Waiting(first, receiving))
+        if message["type"] != "http.request":
+            raise Disconnected
+        piece: bytes = message.get("body", b"")
+        self.received += len(piece)
+        self.complete = not message.get("more_body", False)
+        return piece, self.complete
+
+    async def _in_time(self, waiting: Awaitable[Message]) -> Message:
+        """Return a message that has not arrived yet; refuse the request if it comes too late."""
         loop = asyncio.get_running_loop()
-        due = loop.time() + self._seconds + self.received / BYTES_PER_SECOND
         connection = self.connection
-        if connection is not None:
-            due = connection.began + self._seconds + self.received / BYTES_PER_SECOND
+        began = loop.time() if connection is None else connection.began
+        due = began + self._seconds + self.received / BYTES_PER_SECOND
         try:
             async with asyncio.timeout_at(due) as timeout:
                 if connection is not None:
                     connection.reading = timeout
                     if connection.at_end:
                         timeout.reschedule(loop.time())
-                message = await self._receive()
+                return await waiting
         except TimeoutError:
             if connection is not None and connection.at_end:
                 raise _malformed(
@@ -193,12 +208,22 @@ class Request:
         finally:
             if connection is not None:
                 connection.reading = None
-        if message["type"] != "http.request":
-            raise Disconnected
-        piece: bytes = message.get("body", b"")
-        self.received += len(piece)
-        self.complete = not message.get("more_body", False)
-        return piece, self.complete
+
+
+class _Waiting:
+    """An awaitable whose first step was taken, and that waits for `first` since."""
+
+    def __init__(self, first: Any, rest: Generator[Any, Any, Message]) -> None:
+        self._first = first
+        self._rest = rest
+
+    def __await__(self) -> Generator[Any, Any, Message]:
+        try:
+            yield self._first
+        except BaseException as error:
+            self._rest.throw(error)  # its wait ends as this one does
+            raise
+        return (yield from self._rest)
 
 
 class Bodies:

@@ -33,10 +33,10 @@ from hushpoll_server.services.readiness import MissingWorker, Readiness
 from hushpoll_server.services.reports import BatchOutcome
 from hushpoll_server.services.surveys.surveys import NotRemembered
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.reports import Outcome
+from hushpoll_server.store.reports import Outcome, ReportRow
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.wire.answers import STATE_HEADER
-from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE
+from hushpoll_shared.wire.reports import REPORTS_MEDIA_TYPE, parse_usual_report
 
 READY_RETRY_SECONDS: Final = 5
 # The body of a withdrawal has some 150.
@@ -105,11 +105,14 @@ class DeviceRoutes:
         self._commit.check_room(1)
         ingest = self._services.ingest
         if coding is None and len(body) <= SMALL_BYTES:
-            document = _parsed(body)
+            check: Callable[..., tuple[VersionRow, ReportRow]] = ingest.check
+            read: tuple[object, ...] | None = parse_usual_report(body)
+            if read is None:
+                check, read = ingest.prepare, (_parsed(body),)
             try:
-                row, report = ingest.prepare(name, document, authorization, from_memory=True)
+                row, report = check(name, *read, authorization, from_memory=True)
             except NotRemembered:
-                row, report = await self.work.run(ingest.prepare, name, document, authorization)
+                row, report = await self.work.run(check, name, *read, authorization)
         else:
             document = await self.work.run(_document, body, coding, most)
             row, report = await self.work.run(ingest.prepare, name, document, authorization)

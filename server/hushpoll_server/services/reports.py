@@ -63,18 +63,36 @@ class Ingest:
     ) -> tuple[VersionRow, ReportRow]:
         """Return the version and the report of a JSON document, ``{"digest", "id", "record"}``.
 
-        With `from_memory`, for a thread that must not wait, `NotRemembered` is raised where the
-        database would have to be asked. What no device could have sent is a `MalformedRecord`.
+        What no device could have sent is refused; `from_memory` as in `check`.
         """
         try:
             digest, report = wire.parse_report_json(document)
         except InvalidParameter:
             self._count_formless(name, document, from_memory=from_memory)
             raise
-        row = self._version(name, digest, from_memory=from_memory)
+        return self.check(
+            name, digest, report.id, report.record, authorization, from_memory=from_memory
+        )
+
+    def check(
+        self,
+        name: str,
+        digest: str,
+        report_id: bytes,
+        record: bytes,
+        authorization: str | None,
+        *,
+        from_memory: bool = False,
+    ) -> tuple[VersionRow, ReportRow]:
+        """Return the version and the report of what was read; refuse a `MalformedRecord`.
+
+        With `from_memory`, for a thread that must not wait, `NotRemembered` is raised where the
+        database would have to be asked.
+        """
+        row = self.surveys.by_digest(name, digest, from_memory=from_memory)
         published = self.surveys.published(row)
         try:
-            published.layout.check(report.record)
+            published.layout.check(record)
         except MalformedRecord as error:
             self.count(row, f"malformed-report:{error.reason}")
             if error.field is not None:
@@ -83,14 +101,14 @@ class Ingest:
             raise MalformedRecord(str(error), reason=error.reason, field="record") from None
         if published.submission == TOKEN:
             token = respondent_hash(authorization)
-            return row, ReportRow(row.id, report.id, report.record, row.survey_id, token)
+            return row, ReportRow(row.id, report_id, record, row.survey_id, token)
         if published.submission == INVITED:
             if from_memory:
                 # Verifying takes as long as hundreds of other reports: not on the loop's thread.
                 raise NotRemembered
             token = self.invitations.spent_by(published, authorization)
-            return row, ReportRow(row.id, report.id, report.record, token=token, invited=True)
-        return row, ReportRow(row.id, report.id, report.record)
+            return row, ReportRow(row.id, report_id, record, token=token, invited=True)
+        return row, ReportRow(row.id, report_id, record)
 
     def look_up(self, row: VersionRow, report: ReportRow) -> Outcome:
         """Return the outcome of a report of a version that takes none now.
@@ -134,15 +152,13 @@ class Ingest:
         if number:
             self.counters.add(row.id, self.surveys.today(), outcome, number)
 
-    def _version(self, name: str, digest: str, *, from_memory: bool) -> VersionRow:
-        return self.surveys.by_digest(name, digest, from_memory=from_memory)
-
     def _count_formless(self, name: str, document: object, *, from_memory: bool) -> None:
         """Count a document that is no report, if it has the digest of a version."""
         if isinstance(document, Mapping):
             with suppress(InvalidParameter, Refused):
                 digest = wire.check_digest(document.get("digest"))
-                self.count(self._version(name, digest, from_memory=from_memory), INVALID)
+                row = self.surveys.by_digest(name, digest, from_memory=from_memory)
+                self.count(row, INVALID)
 
     def checked(self, row: VersionRow, outcome: Outcome) -> Outcome:
         """Count the outcome of a stored report, and return it, or raise what it is refused for."""

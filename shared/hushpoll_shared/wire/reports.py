@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hushpoll_protocols import InvalidParameter
-from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.base64url import b64decode, b64encode, decoded
 from hushpoll_shared.spelling.canonical import check_keys
 from hushpoll_shared.spelling.text import show
 
@@ -27,6 +27,11 @@ REPORTS_HEADER_SIZE: Final = 4 + 1 + 32
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _REPORT_KEYS: Final = ("digest", "id", "record")
+# As devices write JSON, with blanks after signs or without. 16 bytes are 22 letters.
+_USUAL_JSON: Final = re.compile(
+    rb'\{"digest": ?"([0-9a-f]{64})", ?"id": ?"([A-Za-z0-9_-]{22})", ?'
+    rb'"record": ?"([A-Za-z0-9_-]*)"\}'
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,6 +90,19 @@ def parse_report_json(value: object) -> tuple[str, Report]:
     digest = check_digest(value["digest"])
     identifier = b64decode(value["id"], field="id")
     return digest, Report(identifier, b64decode(value["record"], field="record"))
+
+
+def parse_usual_report(body: bytes) -> tuple[str, bytes, bytes] | None:
+    """Read the digest, id and record of a report whose JSON is spelt as devices spell it.
+
+    None of any other bytes, about which `parse_report_json` says what is wrong, if anything is.
+    """
+    matched = _USUAL_JSON.fullmatch(body)
+    if matched is None:
+        return None
+    digest, *letters = matched.groups()
+    identifier, record = map(decoded, letters)
+    return None if identifier is None or record is None else (digest.decode(), identifier, record)
 
 
 def pack_reports(digest: str, reports: Iterable[Report]) -> bytes:

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from hushpoll_client.cli.answer import interview
+from hushpoll_client.cli.interview import interview
 from hushpoll_shared import Manifest
 
 

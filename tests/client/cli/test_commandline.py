@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli import commands
+from hushpoll_client.cli import command_group, commands
+from hushpoll_client.cli.command_group import LazyGroup
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.commands import COMMANDS, SECTIONS
 from hushpoll_client.cli.help.examples import all_examples
@@ -283,7 +284,7 @@ def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):
 
 def test_a_module_missing_in_a_package_of_ours_is_a_fault(monkeypatch):
     row = commands.Row("hushpoll_client.no_such_module:command", "cli", "Not there.")
-    monkeypatch.setitem(commands.COMMANDS, "broken", row)
+    monkeypatch.setattr(command_group, "hushpoll", LazyGroup({"broken": row}))
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         main(["broken"])
 
@@ -331,9 +332,8 @@ def test_yaml_without_its_library_names_the_extra_cli(tmp_path):
 
 
 def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
-    monkeypatch.setitem(
-        commands.COMMANDS, "broken", commands.Row("json:loads", "cli", "Not a command.")
-    )
+    row = commands.Row("json:loads", "cli", "Not a command.")
+    monkeypatch.setattr(command_group, "hushpoll", LazyGroup({"broken": row}))
     with pytest.raises(TypeError, match="not a click command"):
         main(["broken"])
 

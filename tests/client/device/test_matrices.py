@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hushpoll_client.cli.answer import interview
+from hushpoll_client.cli.interview import interview
 from hushpoll_client.device.preview import build_preview
 from hushpoll_shared import Manifest
 

@@ -214,7 +214,7 @@ def test_an_internal_fault_is_answered_without_its_text(site, monkeypatch, debug
     def fail(*_arguments, **_options):
         raise RuntimeError("SECRET-ANSWER")
 
-    monkeypatch.setattr(site.services.ingest, "prepare", fail)
+    monkeypatch.setattr(site.services.ingest, "check", fail)
     answer = site.send_body(body_of(published))
     assert site.problem(answer) == (500, "internal", None)
     assert "SECRET-ANSWER" not in answer.text

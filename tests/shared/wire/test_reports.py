@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from decoded import reports_of
 from hushpoll_protocols import HushpollError, InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
+from hushpoll_shared.spelling.canonical import parse_json
 from hushpoll_shared.wire import reports as wire
 from hushpoll_shared.wire.records_file import RECORDS_MEDIA_TYPE
 from hushpoll_shared.wire.reports import (
@@ -18,6 +19,7 @@ from hushpoll_shared.wire.reports import (
     new_report_id,
     pack_reports,
     parse_report_json,
+    parse_usual_report,
 )
 
 DIGEST = "00ff" * 16
@@ -105,6 +107,50 @@ def test_a_report_with_a_bad_field_is_refused_by_field(
     with pytest.raises(InvalidParameter) as caught:
         parse_report_json(body)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("separators", [None, (",", ":")])
+@given(record=st.binary(max_size=70))
+def test_the_json_of_devices_is_read_in_one_pass(
+    record: bytes, separators: tuple[str, str] | None
+) -> None:
+    report = Report(REPORT.id, record)
+    body = json.dumps(encode_report_json(DIGEST, report), separators=separators).encode()
+    assert parse_usual_report(body) == (DIGEST, report.id, record)
+
+
+@given(
+    at=st.integers(0, 130),
+    removed=st.integers(0, 2),
+    put=st.sampled_from([b"", b"=", b"A", b"B", b"g", b"_", b'"', b" ", b"\n", b"\xc3\xa9", b"}"]),
+)
+def test_what_is_read_in_one_pass_is_what_json_says(at: int, removed: int, put: bytes) -> None:
+    usual = json.dumps(encode_report_json(DIGEST, REPORT)).encode()
+    body = usual[:at] + put + usual[at + removed :]
+    read = parse_usual_report(body)
+    if read is not None:
+        digest, report = parse_report_json(parse_json(body))
+        assert read == (digest, report.id, report.record)
+
+
+def test_other_json_and_what_is_no_report_are_not_read_in_one_pass() -> None:
+    document = encode_report_json(DIGEST, REPORT)
+    member = f'"id": "{document["id"]}"'
+    usual = json.dumps(document)
+    assert member in usual
+    for other in (
+        json.dumps(dict(reversed(document.items()))),
+        json.dumps(document, indent=1),
+        usual.replace(member, f"{member}, {member}"),
+        usual.replace(document["id"], document["id"][:-1] + "x"),
+        usual.replace(DIGEST, DIGEST.upper()),
+        usual.replace("-__-", "-__"),
+        usual.replace("-__-", "\\u002d__-"),
+        f"{usual}\n",
+        f"[{usual}]",
+    ):
+        assert other != usual
+        assert parse_usual_report(other.encode()) is None
 
 
 @pytest.mark.parametrize("value", [None, [], "Female", 3])
