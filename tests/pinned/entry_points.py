@@ -23,6 +23,8 @@ from hushpoll_analysis import (
     cross_table,
     frequencies,
 )
+from hushpoll_analysis.auditing.power import AuditAssumptions
+from hushpoll_analysis.planning import planner
 from hushpoll_analysis.report_shape import report_shape
 from hushpoll_client.cli.commandline import main
 from hushpoll_protocols import PROTOCOLS, create
@@ -62,6 +64,7 @@ __all__ = [
     "hushpoll",
     "indicators",
     "named_estimates",
+    "outlook",
     "perturb",
     "priors",
     "published",
@@ -94,6 +97,12 @@ def hushpoll(*arguments: object) -> str:
             f"{out.getvalue()}{err.getvalue()}"
         ) from None
     raise RuntimeError("the command line did not end")
+
+
+def outlook(draft: dict[str, Any], n: int, *, metric: str = "SPD", **assumed: float) -> Any:
+    """Return what a plan says of the draft as it is, and recommends."""
+    given = AuditAssumptions(**assumed)
+    return dict(planner.outlook(Manifest.from_dict(draft), n, given, metric=metric))
 
 
 # Surveys and their records

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pinned.entry_points import hushpoll
+from pinned.entry_points import hushpoll, outlook
 from pinned.summaries import facts
 from pinned.survey import draft, perturbed_target
 
@@ -17,6 +17,12 @@ OPTIONS = {
     "default": ("--n", 5000),
     "EOD": ("--n", 200000, "--metric", "EOD", "--gap", 0.2, "--positive", 0.4, "--recall", 0.5),
 }
+
+OUTLOOKS: dict[str, Callable[[], Any]] = {
+    "EOD": lambda: facts(outlook(draft(), 200000, metric="EOD", gap=0.2, positive=0.4, recall=0.5)),
+    "perturbed-target": lambda: facts(outlook(perturbed_target("SS"), 10000)),
+}
+"""What is told of the draft alone, by the name of the plan that has the same."""
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:

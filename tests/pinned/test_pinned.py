@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from pinned.arithmetic import arithmetic
 from pinned.cells import DATA_SETS
+from pinned.comparison import differences
 from pinned.files import CELLS, FULL_CELLS, WITHOUT_DATA, compared, compute, origin, parts_of, read
+from pinned.plans import OUTLOOKS
 
 SHOWN = 12
 """Places that a failure names."""
@@ -23,10 +26,26 @@ def check(name: str, key: str, part: Callable[[], dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [(name, key) for name, parts in WITHOUT_DATA.items() for key in parts]
+    ("name", "key"),
+    [
+        pytest.param(name, key, marks=[pytest.mark.slow] if key in OUTLOOKS else [])
+        for name, parts in WITHOUT_DATA.items()
+        for key in parts
+    ],
 )
 def test_results_are_the_pinned_ones(name: str, key: str) -> None:
     check(name, key, WITHOUT_DATA[name][key])
+
+
+@pytest.mark.parametrize("key", OUTLOOKS)
+def test_outlooks_are_what_the_pinned_plans_say_of_the_draft(key: str) -> None:
+    """A plan that is compared whole takes ten times as long; one of them is in every run."""
+    plans = read("plans")
+    told, plan = compute(OUTLOOKS[key]), plans["parts"][key]
+    pinned = {**plan, "own": plan["options"][0]}
+    same = plans["arithmetic"] == arithmetic()
+    assert told.pop("shuffled") is None
+    assert list(differences({one: pinned[one] for one in told}, told, same=same, path=key)) == []
 
 
 @pytest.mark.data

@@ -8,17 +8,31 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import hushpoll_training
 from hushpoll_fleet.demo.processes import Server
-from waiting import LONGEST_SECONDS
 
 ADDED = Path(__file__).resolve().parent / "adding"
-HUSHPOLL = (sys.executable, "-m", "hushpoll_client")
+# Each command in an interpreter of its own would load the same libraries again.
+COMMANDS = """
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+from hushpoll_client.cli.commandline import main
+answers = sys.stdout
+for line in sys.stdin:
+    order = json.loads(line)
+    os.environ.update(order["environment"])
+    output, errors = io.StringIO(), io.StringIO()
+    try:
+        with redirect_stdout(output), redirect_stderr(errors):
+            main(order["arguments"])
+    except SystemExit as ended:
+        told = [ended.code, output.getvalue(), errors.getvalue()]
+        print(json.dumps(told), file=answers, flush=True)
+"""
 CHOSEN = ("--learner", "logistic", "--encoding", "halves", "--params", "C=0.5")
 
 
@@ -45,38 +59,40 @@ def overlay(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def hushpoll(overlay, monkeypatch):
-    """Run a command as a user with the added modules would, and return what it prints."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(overlay), *filter(None, sys.path)]))
+@pytest.fixture(scope="module")
+def interpreter(overlay, tmp_path_factory):
+    """An interpreter that has the added modules, and runs one command after the other."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(overlay), *filter(None, sys.path)])
+    }
+    with (
+        (tmp_path_factory.mktemp("interpreter") / "errors").open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-c", COMMANDS],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        yield process
+        process.stdin.close()
 
-    def run(*arguments):
-        done = subprocess.run(
-            [*HUSHPOLL, *map(str, arguments)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+
+@pytest.fixture
+def hushpoll(interpreter):
+    """Run a command as a user with the added modules would, and return what it prints."""
+
+    def run(*arguments, **environment):
+        order = {"arguments": [*map(str, arguments)], "environment": environment}
+        interpreter.stdin.write(json.dumps(order) + "\n")
+        interpreter.stdin.flush()
+        code, output, errors = json.loads(interpreter.stdout.readline())
+        assert code == 0, errors
+        return output
 
     return run
-
-
-@contextmanager
-def working(folder):
-    """Run a worker of the server in a folder."""
-    database = ("--database-url", "sqlite:///hushpoll.sqlite")
-    with (folder / "worker.log").open("w") as log:
-        process = subprocess.Popen(
-            [*HUSHPOLL, "worker", *database],
-            cwd=folder,
-            stdout=log,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-        )
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(LONGEST_SECONDS)
 
 
 @pytest.fixture
@@ -130,15 +146,15 @@ def test_added_learner_and_encoding_are_tuned_and_take_part_in_experiments(
 
 
 def test_added_learner_and_encoding_are_trained_and_audited_by_jobs_of_a_server(
-    hushpoll, files, monkeypatch, tmp_path
+    hushpoll, files, overlay, monkeypatch, tmp_path
 ):
     manifest, rows, _ = files
     folder = tmp_path / "server"
     folder.mkdir()
-    with Server(folder, options=("--no-worker",)) as server, working(folder):
-        monkeypatch.setenv("HUSHPOLL_URL", server.url)
-        monkeypatch.setenv("HUSHPOLL_TOKEN", server.token)
-        hushpoll("survey", "publish", manifest, "--allow-weak")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(overlay), *filter(None, sys.path)]))
+    with Server(folder) as server:
+        there = {"HUSHPOLL_URL": server.url, "HUSHPOLL_TOKEN": server.token}
+        hushpoll("survey", "publish", manifest, "--allow-weak", **there)
         hushpoll("simulate", "--manifest", manifest, "--data", rows, "--bulk")
         settings = ("learner=logistic", "encoding=halves", 'parameters={"C": 0.5}')
         chosen = [part for setting in settings for part in ("--set", setting)]

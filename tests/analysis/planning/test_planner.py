@@ -95,8 +95,8 @@ def test_the_detectable_difference_is_found_with_that_power_in_simulated_halves(
 
 def test_a_difference_that_nobody_could_find_is_none():
     assert detectable_difference(create("GRR", k=2, epsilon="0.01"), 2, 100) is None
-    found = plan(Manifest.from_dict(DRAFT | {"epsilon": "0.1"}), 50)
-    assert found["options"][0]["attributes"][0]["detectable"] is None
+    own = outlook(Manifest.from_dict(DRAFT | {"epsilon": "0.1"}), 50)["own"]
+    assert own["attributes"][0]["detectable"] is None
 
 
 def test_without_enough_power_the_option_with_the_most_is_recommended():
