@@ -12,7 +12,8 @@ const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export let browser, server;
 
 before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
+  // Each is known as soon as it is there, so that it is closed where the other one fails.
+  await Promise.all([launch().then((one) => (browser = one)), serve().then((one) => (server = one))]);
 });
 
 afterEach(async () => {
