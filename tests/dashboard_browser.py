@@ -27,9 +27,13 @@ expect.set_options(timeout=LONGEST_SECONDS * 1000)
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A running browser."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert program, "Chromium is missing; apt-get install chromium, or set CHROMIUM to its path"
+    """A running browser: the build of Chromium that has no windows, which works half as much."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell")
+    if program is None:
+        raise SystemExit(
+            "Chromium is missing; apt-get install chromium-headless-shell, or set CHROMIUM to its "
+            "path"
+        )
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]

@@ -6,8 +6,6 @@ scripts/dashboard-pictures writes the first, scripts/walks screenshots the secon
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from dashboard_browser import violations
+from dashboard_browser import chromium, violations
 from dashboard_server import LOAN as LOAN_DRAFT
 from dashboard_server import PASSWORD, WORK, DashboardServer, dashboard_server
 from hushpoll_shared.survey.published import Published
@@ -131,18 +129,12 @@ def main() -> None:
         "themes, 360 and 1440 pixels wide",
     )  # fmt: skip
     look = parser.parse_args().look
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        sys.exit("Chromium is missing; apt-get install chromium, or set CHROMIUM to its path")
     with (
         TemporaryDirectory() as folder,
         dashboard_server(Path(folder)) as server,
-        sync_playwright() as playwright,
+        chromium() as browser,
     ):
         ids = with_results(server)
-        browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
         documented = {
             name: (server.url + path.format(*ids), t) for name, (path, t) in PICTURES.items()
         }
@@ -161,9 +153,7 @@ def main() -> None:
                 for theme in ("light", "dark"):
                     looking = Looking(browser, server.url, theme, width, size)
                     wrong |= look_at(pages, look, looking)
-            browser.close()
             sys.exit(f"{len(wrong)} pictures have something wrong" if wrong else 0)
-        browser.close()
 
 
 @dataclass(frozen=True)

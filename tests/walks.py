@@ -27,9 +27,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Page
 
 import tasks_walk
+from dashboard_browser import chromium
 from ports import free_port
 from questionnaire_walk import PASSWORD, walk
 
@@ -125,13 +126,10 @@ def walk_to_an_answer(*, installed: bool) -> float:
     if not installed:
         lines = [installing(), ACTIVATE, *lines]
     lines = [line.replace(SERVER, f"127.0.0.1:{port}") for line in lines]
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         place = Path(folder) if installed else checkout(Path(folder))
         began = time.monotonic()
-        with (
-            staying(lines, place, environment(port, installed=installed)),
-            chromium(playwright) as browser,
-        ):
+        with staying(lines, place, environment(port, installed=installed)):
             answer(browser.new_page(), address.replace(SERVER, f"127.0.0.1:{port}"))
             return time.monotonic() - began
 
@@ -161,15 +159,6 @@ def staying(lines: list[str], place: Path, env: dict[str, str]) -> Iterator[None
     finally:
         os.killpg(shell.pid, signal.SIGTERM)
         shell.communicate()
-
-
-@contextmanager
-def chromium(playwright: Playwright) -> Iterator[Browser]:
-    browser = playwright.chromium.launch(
-        executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
-    )
-    yield browser
-    browser.close()
 
 
 def answer(page: Page, address: str) -> None:
@@ -226,7 +215,7 @@ def on_a_server(
         f"echo {PASSWORD!r} > password; chmod 600 password",
         "hushpoll user add ada --role '*=admin' --password-file password",
     ]
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         place = Path(folder) if installed else checkout(Path(folder))
         began = time.monotonic()
         with staying(lines, place, environment(port, installed=installed)):
@@ -238,9 +227,8 @@ def on_a_server(
                 "HUSHPOLL_URL": url,
                 "HUSHPOLL_TOKEN": (place / "admin-token").read_text(encoding="utf-8").strip(),
             }
-            with chromium(playwright) as browser:
-                for line in walked(browser, url, place, found, respondents):
-                    print(line)
+            for line in walked(browser, url, place, found, respondents):
+                print(line)
         return time.monotonic() - began
 
 

@@ -15,7 +15,7 @@ export async function launch() {
   const { chromium } = require("playwright-core");
   const browser = await chromium.launch({
     timeout: LONGEST,
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
     args: [
       "--headless",
       "--no-sandbox",

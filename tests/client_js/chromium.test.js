@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { launch, serve } from "./browser.js";
+import { browser, server } from "./site.js";
 
 const esbuild = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url))("esbuild");
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
 const DRAFT = {
   title: "Work and health",
   epsilon: "6",

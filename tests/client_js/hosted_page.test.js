@@ -1,29 +1,16 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
 import { preview } from "../../client/hushpoll_client_js/src/preview.js";
 import { readPublished } from "../../client/hushpoll_client_js/src/published.js";
 import { ENGLISH } from "../../client/hushpoll_client_js/src/words.js";
 import * as german from "../../client/hushpoll_client_js/src/words/de.js";
-import { launch, serve, unfold } from "./browser.js";
+import { unfold } from "./browser.js";
+import { browser, offences, server } from "./site.js";
 
-const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
-const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const PHONE = { width: 360, height: 740 };
 const MOST_BYTES = 40_000;
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 const DRAFT = {
   title: "Work and health",
@@ -113,13 +100,6 @@ const inSight = (locator) =>
     const { top, bottom, height } = element.getBoundingClientRect();
     return height > 0 && top >= 0 && bottom <= innerHeight;
   });
-
-/** Offences against the rules of WCAG 2.2 AA and axe's best practices. */
-async function offences(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
-}
 
 test("a survey is answered on a phone, and the server's estimate has it", async () => {
   const { page, said, requests } = await open("phone");
@@ -745,13 +725,14 @@ for (const sealed of [false, true]) {
 }
 
 test("a withdrawal that the server did not answer is asked again when the page is opened", async () => {
-  const { page, goTo } = await open("back-later");
+  const { page, goTo } = await open("back-later", { draft: { minimum_batch: 3 } }); // so that it is not sealed meanwhile
   await submit(page);
   await heading(page, "Thank you. Your answers have arrived.");
   await page.route("**/surveys/back-later/withdrawals", (route) => route.fulfill({ status: 200, contentType: "text/html", body: "<p>Welcome to the train</p>" }));
   await page.locator("summary", { hasText: "Take my answers back" }).click();
+  const asked = page.waitForRequest("**/surveys/back-later/withdrawals");
   await page.getByRole("button", { name: "Take my answers back" }).click();
-  await page.waitForRequest("**/surveys/back-later/withdrawals");
+  await asked;
   await page.unroute("**/surveys/back-later/withdrawals");
   await goTo();
   await page.getByText("The server has deleted your report.").waitFor();

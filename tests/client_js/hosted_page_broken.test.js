@@ -1,22 +1,12 @@
 /** The hosted page in browsers that lack a part, or never answer: each time a way on or a sentence, never a grey button alone. */
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
 import * as english from "../../client/hushpoll_client_js/src/words/en.js";
 import * as german from "../../client/hushpoll_client_js/src/words/de.js";
-import { launch, serve, unfold } from "./browser.js";
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { serve, unfold } from "./browser.js";
+import { browser, server } from "./site.js";
 
 const PHONE = { width: 360, height: 740 };
 const DRAFT = {

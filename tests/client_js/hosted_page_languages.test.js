@@ -1,25 +1,11 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
 import * as english from "../../client/hushpoll_client_js/src/words/en.js";
-import { launch, serve, unfold } from "./browser.js";
+import { unfold } from "./browser.js";
+import { browser, offences, server } from "./site.js";
 
-const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
-const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const MOST_BYTES = 44_400;
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
 
 /** The survey's texts in one language; they are letters and no words, so that no text of theirs is one of the page's. */
 const texts = (letters) => ({
@@ -77,9 +63,7 @@ for (const language of ["de", "fr", "es"]) {
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
       // The structure is the same in each language.
       if (language !== "de") return;
-      await page.evaluate(axeSource);
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`), []);
+      assert.deepEqual(await offences(page), []);
     };
     await page.goto(`${server.origin}/s/${name}?lang=${language}`);
     await page.locator("#go-on:enabled").waitFor();

@@ -1,18 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, serve, unfold } from "./browser.js";
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { unfold } from "./browser.js";
+import { browser, server } from "./site.js";
 
 const DRAFT = {
   name: "matrices",

@@ -1,23 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, serve, unfold } from "./browser.js";
-
-const require = createRequire(new URL("../../client/hushpoll_client_js/package.json", import.meta.url));
-const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { unfold } from "./browser.js";
+import { browser, offences, server } from "./site.js";
 
 const PARTIES = ["North", "South", "East", "West", "Centre", "Another"];
 const DRAFT = {
@@ -95,12 +80,6 @@ async function open(name, { go = true, ...options } = {}) {
 const shoot = async (page, name) => {
   if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true });
 };
-
-async function offences(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
-}
 
 const next = (page) => page.locator("#next").click();
 const labels = (page, field) => page.locator(`[data-${field}] label`).allInnerTexts();

@@ -1,18 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, serve } from "./browser.js";
-
-let browser, server;
-
-before(async () => {
-  [browser, server] = await Promise.all([launch(), serve()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+import { browser, server } from "./site.js";
 
 /** Pixels that the step before sending has at most, on a phone of 360 pixels, with ten questions. */
 const MOST = 1600;

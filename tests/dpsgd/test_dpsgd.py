@@ -11,7 +11,7 @@ from hushpoll_lab.central.accounting import Schedule, epsilon_spent
 from hushpoll_lab.central.dpsgd import SgdPlan, train_dpsgd
 from hushpoll_protocols.errors import InvalidParameter
 
-RUNS = 300
+RUNS = 150
 
 
 def sample(rows: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -81,7 +81,7 @@ def test_penalised_model_is_as_close_to_the_best_one_as_promised_and_no_gradient
     inputs = bounded(rows.table, learner.feature_radius)
     best = minimise(with_constant(inputs), rows.label, 0.1).weights
     drawn = []
-    for seed in range(40):
+    for seed in range(15):
         network = train_dpsgd(inputs, rows.label, plan, noise_seed=seed)
         drawn.append(np.linalg.norm(network.linear_weights - best))
     bound = LinearModel(learner, network).distance(2000, 0.01)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import http.server
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 
 import pytest
 import requests
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from dashboard_browser import chromium
 from hushpoll_fleet.demo.processes import Server
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, VERSION
@@ -102,14 +101,8 @@ def server(tmp_path_factory, origin) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert program, "Chromium is missing; apt-get install chromium, or set CHROMIUM to its path"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with chromium() as browser:
         yield browser.new_page()
-        browser.close()
 
 
 @pytest.mark.parametrize(

@@ -128,15 +128,20 @@ def test_an_exchange_over_tls_ends_at_its_deadline(part, published, tmp_path, mo
     wait_until(lambda: server.connections == 1)
 
 
-def test_a_call_ends_after_its_patience_and_one_exchange(published):
-    config = limited(attempts=9, exchange_timeout=0.4, patience=1, first_delay=0.1)
+@pytest.mark.parametrize("limit", ["wait", "patience"])
+def test_a_call_ends_after_its_limit_and_one_exchange(published, limit):
+    """The call of a device, for which a person waits, and that of an analyst."""
+    config = limited(attempts=9, exchange_timeout=0.4, first_delay=0.1, **{limit: 1})
     with (
         DrippingServer("body", pause=0.05) as server,
         SurveyClient(server.url, published.name, config=config) as client,
+        AnalystClient(server.url, "t0ken", config=config) as analyst,
         lasting(0.4),
-        pytest.raises(TransportError, match="times in"),
+        pytest.raises(TransportError, match=r"failed \((once|\d times in \d+ s)\)"),
     ):
-        client.fetch()
+        (client.fetch if limit == "wait" else analyst.surveys)()
+    # Nine exchanges, and the waits between them, would take half a minute.
+    assert server.connections < 9
 
 
 def test_hushpoll_answer_ends_with_an_error_that_names_the_deadline(
