@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,7 +82,7 @@ def parse_report_json(value: object) -> tuple[str, Report]:
 
 
 def body_with(
-    value: object, keys: Sequence[str], noun: str, *, field: str = "body", joiner: str = ", "
+    value: object, keys: tuple[str, ...], noun: str, *, field: str = "body", joiner: str = ", "
 ) -> Mapping[str, object]:
     """Return a JSON body that is an object with these keys and no others; refuse another."""
     if not isinstance(value, Mapping):
