@@ -21,7 +21,6 @@ from hushpoll_server.api.resources import (
     drafts,
     jobs,
     kept_results,
-    metrics,
     plans,
     queries,
     survey_reports,
@@ -110,7 +109,7 @@ def build(settings: Settings, services: Services, *, testing: bool = False) -> F
         "/docs", "docs", lambda: api_reference.page(lambda: documented(app), reference)
     )
     if services.metrics is not None and settings.metrics_token is not None:
-        app.register_blueprint(metrics.blueprint(services.metrics, settings.metrics_token))
+        app.register_blueprint(operations.metrics_route(services.metrics, settings.metrics_token))
     return app
 
 

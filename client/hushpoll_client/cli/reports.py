@@ -38,7 +38,7 @@ from hushpoll_shared.estimators import ESTIMATOR_TERMS
 from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
 from hushpoll_shared.querying.registry import query_at
 from hushpoll_shared.reading.pairs import read_list
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.wire.documents.results import PublicResultsDocument
 
@@ -229,7 +229,7 @@ def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
     except InvalidParameter as error:
         if error.field != "from":
             raise
-        raise InvalidParameter(f"{named(source)}: {error}", field="from") from error
+        raise InvalidParameter(f"{word(source)}: {error}", field="from") from error
 
 
 def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:

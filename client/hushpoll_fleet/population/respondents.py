@@ -18,7 +18,7 @@ from hushpoll_fleet.population.simulated_respondents import SimulatedRespondents
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.reading.table_reader import Row, TableReader, columns_named, open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.csv_cells import escaped
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
@@ -166,7 +166,7 @@ class BadRows(InvalidParameter):
         columns = Counter(value.column for value in values)
         counts = ", ".join(f"{count} in {column}" for column, count in columns.most_common())
         lines = [
-            f"{named(path)} has {len(values)} bad values in {rows} rows ({counts}); nothing was "
+            f"{word(path)} has {len(values)} bad values in {rows} rows ({counts}); nothing was "
             "sent. Correct them, or write them all to a file with --bad-rows:",
             *(f"  {value}" for value in values[:_SHOWN]),
         ]
@@ -259,7 +259,7 @@ def _columns(
         if column not in names and column not in ignored:
             raise InvalidParameter(
                 f"{table.name} has the column {show(column)}, which the survey does not ask; "
-                f"remove it, or pass --ignore {named(column)}. The survey's attributes are "
+                f"remove it, or pass --ignore {word(column)}. The survey's attributes are "
                 f"{', '.join(names)}",
                 field="data",
             )

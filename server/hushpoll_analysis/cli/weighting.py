@@ -19,7 +19,7 @@ from hushpoll_analysis.survey_design.estimation import weighted_shares, weighted
 from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -75,7 +75,7 @@ def read_weights(path: Path, column: str) -> npt.NDArray[np.float64]:
         place = column_place(parquet_header(path, _FIELD), column, path, _FIELD, _NAME_ONE)
         batches = parquet_texts(path, _FIELD, [place], _ROWS)
         cells = ((None, [text]) for batch in batches for text in batch[0])
-        table = TableReader(named(path), _FIELD, (column,), cells)
+        table = TableReader(word(path), _FIELD, (column,), cells)
         return np.array([table.number(row, 0) for row in table.rows()], dtype=np.float64)
     with open_table(path, field=_FIELD) as table:
         place = column_place(table.header, column, path, _FIELD, _NAME_ONE)

@@ -18,7 +18,7 @@ import numpy as np
 from hushpoll_protocols import format_epsilon
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import checked_header
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.text import show
 
 _MAGIC = b"PAR1"
@@ -43,7 +43,7 @@ def parquet_header(path: Path, option: str) -> tuple[str, ...]:
         names: list[str] = _opened(path).schema_arrow.names
     except (ArrowException, OSError) as error:
         raise _damaged(path, option, error) from None
-    return checked_header(names, named(path), option) if names else ()
+    return checked_header(names, word(path), option) if names else ()
 
 
 def parquet_texts(
@@ -72,7 +72,7 @@ def _texts(path: Path, option: str, name: str, column: Any) -> list[str]:
     spelled = _spelling(kind)
     if spelled is None:
         raise InvalidParameter(
-            f"{named(path)} has the column {show(name)} of the type {kind}; give texts, numbers or "
+            f"{word(path)} has the column {show(name)} of the type {kind}; give texts, numbers or "
             "dates, or ignore the column",
             field=option,
         )
@@ -115,6 +115,6 @@ def _damaged(path: Path, option: str, error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno is not None:
         return error
     return InvalidParameter(
-        f"{named(path)} is a damaged Parquet file ({' '.join(str(error).split())}); write it again",
+        f"{word(path)} is a damaged Parquet file ({' '.join(str(error).split())}); write it again",
         field=option,
     )

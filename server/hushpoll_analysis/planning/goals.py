@@ -74,7 +74,7 @@ class Goal:
     for halves, or for groups that are alike."""
     confidence: float = 0.95
     """The interval's, in [0.01, 0.999999]; of an association, 1 minus the level of the test."""
-    asked: float | None = field(default=None, compare=False)
+    part: float | None = field(default=None, compare=False)
     """Which part of the people are taken to be asked it: the goal is about them."""
 
     def __post_init__(self) -> None:
@@ -311,7 +311,7 @@ def resolved(goal: Goal, published: Published) -> Goal:
         return goal
     attributes = [published.attribute(name) for name in goal.names]
     if attributes[0].ask_if is not None and goal.kind != "association":
-        goal = replace(goal, asked=part_asked(published, attributes[0].name))
+        goal = replace(goal, part=part_asked(published, attributes[0].name))
     if goal.kind in GROUPED and goal.group is None:
         whose = attributes[1] if goal.kind == SLOPE else attributes[-1]
         goal = replace(goal, group=0.5 if goal.kind == "difference" else 1 / whose.k)

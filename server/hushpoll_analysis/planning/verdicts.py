@@ -100,9 +100,9 @@ def _share(goal: Goal) -> str:
 def _asked(goal: Goal) -> str:
     """Name the question that shares and means are of, and of a follow-up who is asked it."""
     name = goal.names[0] if goal.names else goal.subject
-    if goal.asked is None:
+    if goal.part is None:
         return name
-    return f"{name} (among the {_percent(goal.asked)} of the people who are taken to be asked it)"
+    return f"{name} (among the {_percent(goal.part)} of the people who are taken to be asked it)"
 
 
 def _percent(share: float | None) -> str:

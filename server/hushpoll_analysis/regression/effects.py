@@ -31,7 +31,7 @@ _STEP: Final = 1e-3
 class Chance:
     """A chance of a category of the outcome, or a difference of two, with its interval."""
 
-    what: str
+    values: str
     """The values that are compared, or stated."""
     category: str
     estimate: float
@@ -44,7 +44,8 @@ class Chance:
 
     def to_dict(self) -> dict[str, str | float | None]:
         """Return it as ``--json`` gives it."""
-        return asdict(self)
+        members = asdict(self)
+        return {"what": members.pop("values"), **members}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Averages:
     likelihood: Likelihood
     parameters: Array
     """f64[q], estimates."""
-    known: Covariance
+    covariance: Covariance
     """The covariance of the parameters."""
     told: bool = True
     """Whether chances have intervals; not of a model whose slopes have none."""
@@ -89,21 +90,21 @@ class Averages:
         )
         return value, gradient
 
-    def chances(self, what: str, value: Array, gradient: Array, confidence: float) -> list[Chance]:
+    def chances(self, of: str, value: Array, gradient: Array, confidence: float) -> list[Chance]:
         """Return chances, or differences, with standard errors and Wald's intervals if told."""
-        z = self.known.quantile(confidence)
-        variance = np.einsum("yi,ij,yj->y", gradient, self.known.matrix, gradient)
+        z = self.covariance.quantile(confidence)
+        variance = np.einsum("yi,ij,yj->y", gradient, self.covariance.matrix, gradient)
         errors = np.sqrt(np.maximum(variance, 0))
         domain = self.likelihood.family.domain
         shown = range(len(domain)) if len(domain) > 2 else (1,)
         if not self.told:
             return [
-                Chance(what, domain[y], float(value[y]), None, None, None, too_noisy=True)
+                Chance(of, domain[y], float(value[y]), None, None, None, too_noisy=True)
                 for y in shown
             ]
         return [
             Chance(
-                what,
+                of,
                 domain[y],
                 float(value[y]),
                 float(errors[y]),

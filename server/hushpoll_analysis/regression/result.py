@@ -213,7 +213,7 @@ class Regression(Slopes):
             "tests": [asdict(one) for one in self.tests],
             "adjusted_odds_ratios": [asdict(one) for one in self.adjusted_odds],
             "marginal_effects": [
-                {**one.to_dict(), "too_noisy": one.too_noisy or one.what in self._noisy_chances}
+                {**one.to_dict(), "too_noisy": one.too_noisy or one.values in self._noisy_chances}
                 for one in self.effects
             ],
             "adjusted": [dict(one) for one in self.adjusted()] if self.effects else [],

@@ -43,7 +43,7 @@ from hushpoll_shared.reading.table_reader import (
     columns_named,
     open_table,
 )
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.nearest import nearest_name, remedy_for
 from hushpoll_shared.spelling.text import show
 
@@ -270,7 +270,7 @@ def _opened(path: Path, columns: Mapping[str, str]) -> Iterator[TableReader]:
             for batch in texts
             for cells in zip(*batch, strict=True)
         )
-        yield TableReader(named(path), DATA, tuple(columns), lines)
+        yield TableReader(word(path), DATA, tuple(columns), lines)
         return
     with open_table(path, field=DATA) as table:
         places = [_place(table.header, column, path, field) for column, field in columns.items()]

@@ -12,7 +12,7 @@ from hushpoll_lab.experiments.roles import OF_CODES, read_roles
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.drafts.manifest import Manifest
-from hushpoll_shared.reading.text_files import named, read_text
+from hushpoll_shared.reading.text_files import read_text, word
 from hushpoll_shared.reading.yaml_reader import parse_yaml
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import NAME_LENGTH, is_name, show
@@ -180,7 +180,7 @@ def load_configuration(path: Path) -> JsonMembers:
     OSError
         If it cannot be read.
     """
-    given = read_mapping(read_text(path, field="config"), named(path))
+    given = read_mapping(read_text(path, field="config"), word(path))
     for key in ("data", "manifest"):
         file = given.get(key)
         if isinstance(file, str):

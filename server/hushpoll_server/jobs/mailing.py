@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -54,7 +53,7 @@ def _send(
 
     texts = mail_texts(parameters["texts"])
     sent = parts.mailing.send(row, parameters["batch"], texts, tell)
-    return json_result(kind, row, {"survey": row.name, "version": row.version, **asdict(sent)})
+    return json_result(kind, row, sent)
 
 
 def check_invite(parts: Services, row: VersionRow, asked: Invite) -> None:

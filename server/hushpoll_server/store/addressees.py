@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, delete, func, insert, or_, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import addressees, invitations, versions
 
 _AT_ONCE: Final = 500
@@ -47,11 +47,8 @@ class Due(NamedTuple):
     reminders: int
 
 
-class AddresseeStore:
+class AddresseeStore(Store):
     """Statements on people who are invited by mail."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, version_id: int, batch: str, rows: Sequence[AddresseeRow]) -> set[bytes]:
         """Add people with their invitations, or return hashes of addresses that are there already.
@@ -131,13 +128,10 @@ class AddresseeStore:
             addressees.c.mail != Mail.REFUSED,
             addressees.c.invitation.not_in(_redeemed(version_id)),
         )
-        with self._database.reading() as connection:
-            return [
-                AddresseeRow(
-                    bytes(row.invitation), bytes(row.address), row.key_id, bytes(row.sealed)
-                )
-                for row in connection.execute(statement)
-            ]
+        return [
+            AddresseeRow(bytes(row.invitation), bytes(row.address), row.key_id, bytes(row.sealed))
+            for row in self._database.read(statement)
+        ]
 
     def waiting(self, batch: str) -> list[bytes]:
         """Return the invitations of a batch whose mail waits, in the order of their hashes."""
@@ -146,8 +140,7 @@ class AddresseeStore:
             .where(addressees.c.batch == batch, addressees.c.mail == Mail.WAITING)
             .order_by(addressees.c.invitation)
         )
-        with self._database.reading() as connection:
-            return list(map(bytes, connection.execute(statement).scalars()))
+        return list(map(bytes, self._database.read(statement).scalars()))
 
     def due(self, invitation: bytes, batch: str) -> Due | None:
         """Return a mail of a batch that waits; None if it does not, or the invitation is redeemed.
@@ -164,8 +157,7 @@ class AddresseeStore:
                 invitations.c.blinded.is_(None),
             )
         )
-        with self._database.reading() as connection:
-            row = connection.execute(statement).one_or_none()
+        row = self._database.read(statement).one_or_none()
         if row is None:
             return None
         addressee = AddresseeRow(
@@ -175,12 +167,11 @@ class AddresseeStore:
 
     def settle(self, invitation: bytes, batch: str, mail: Mail) -> None:
         """Write, durably, what became of a mail of a batch."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(addressees)
-                .where(addressees.c.invitation == invitation, addressees.c.batch == batch)
-                .values(mail=mail)
-            )
+        self._database.write(
+            update(addressees)
+            .where(addressees.c.invitation == invitation, addressees.c.batch == batch)
+            .values(mail=mail)
+        )
 
     def counts(self, version_id: int) -> dict[Mail, int]:
         """Return how many people of a version have a mail in each state."""
@@ -189,25 +180,21 @@ class AddresseeStore:
             .where(addressees.c.version_id == version_id)
             .group_by(addressees.c.mail)
         )
-        with self._database.reading() as connection:
-            numbers = {state: int(count) for state, count in connection.execute(statement)}
+        numbers = {state: int(count) for state, count in self._database.read(statement)}
         return {state: numbers.get(state, 0) for state in Mail}
 
     def key_ids(self, version_id: int) -> set[str]:
         """Return by which keys people of a version are encrypted."""
         statement = select(addressees.c.key_id).where(addressees.c.version_id == version_id)
-        with self._database.reading() as connection:
-            return set(connection.execute(statement.distinct()).scalars())
+        return set(self._database.read(statement.distinct()).scalars())
 
     def forget_closed(self, now: int) -> int:
         """Delete the people of versions that are closed at `now`; return how many they were."""
         closed = select(versions.c.id).where(_is_closed(now))
         here = addressees.c.version_id.in_(closed)
-        with self._database.reading() as connection:
-            if connection.execute(select(addressees.c.version_id).where(here).limit(1)).first() is (
-                None
-            ):
-                return 0
+        some = select(addressees.c.version_id).where(here).limit(1)
+        if self._database.read(some).first() is None:
+            return 0
         with self._database.writing(catalogue=True) as connection:
             forgotten = connection.execute(delete(addressees).where(here)).rowcount
         self._database.erase(addressees)

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from hushpoll_server.store.backend import Cutoff
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import (
     addressees,
     api_tokens,
@@ -70,11 +70,8 @@ _COLUMNS = (
 )
 
 
-class SurveyStore:
+class SurveyStore(Store):
     """Statements on surveys and versions."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def publish(self, *, name: str, canonical: bytes, **columns: Any) -> tuple[VersionRow, bool]:
         """Insert a version, or return the one that has this number; and whether it was inserted.
@@ -100,32 +97,27 @@ class SurveyStore:
 
     def all(self) -> list[VersionRow]:
         """Return every version, by name and version."""
-        with self._database.reading() as connection:
-            statement = _select().order_by(surveys.c.name, versions.c.version)
-            return [_row(row) for row in connection.execute(statement)]
+        statement = _select().order_by(surveys.c.name, versions.c.version)
+        return [_row(row) for row in self._database.read(statement)]
 
     def named(self, name: str) -> list[VersionRow]:
         """Return the versions of one survey, the highest first."""
-        with self._database.reading() as connection:
-            statement = _select().where(surveys.c.name == name).order_by(versions.c.version.desc())
-            return [_row(row) for row in connection.execute(statement)]
+        statement = _select().where(surveys.c.name == name).order_by(versions.c.version.desc())
+        return [_row(row) for row in self._database.read(statement)]
 
     def by_digest(self, digest: str) -> VersionRow | None:
         """Return the version with this digest."""
-        with self._database.reading() as connection:
-            row = connection.execute(_select().where(versions.c.digest == digest)).one_or_none()
-            return None if row is None else _row(row)
+        row = self._database.read(_select().where(versions.c.digest == digest)).one_or_none()
+        return None if row is None else _row(row)
 
     def by_id(self, version_id: int) -> VersionRow:
         """Return the version of this id, which exists."""
-        with self._database.reading() as connection:
-            return _row(connection.execute(_select().where(versions.c.id == version_id)).one())
+        return _row(self._database.read(_select().where(versions.c.id == version_id)).one())
 
     def canonical(self, version_id: int) -> bytes:
         """Return the published form, byte for byte as it was hashed."""
-        with self._database.reading() as connection:
-            statement = select(versions.c.canonical).where(versions.c.id == version_id)
-            return bytes(connection.execute(statement).scalar_one())
+        statement = select(versions.c.canonical).where(versions.c.id == version_id)
+        return bytes(self._database.read(statement).scalar_one())
 
     def close(self, version_id: int, *, closed_at: int, accepts_until: int) -> bool:
         """Close a version; return False if it was closed before.
@@ -217,11 +209,8 @@ def end(connection: Connection, version_id: int) -> None:
     )
 
 
-class OriginStore:
+class OriginStore(Store):
     """Statements on the web origins whose pages may answer a survey."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def named(self, name: str) -> list[str]:
         """Return the origins of the survey of a name, sorted; none for an unknown one."""
@@ -230,8 +219,7 @@ class OriginStore:
             .join(surveys, surveys.c.id == survey_origins.c.survey_id)
             .where(surveys.c.name == name)
         )
-        with self._database.reading() as connection:
-            return sorted(connection.execute(statement).scalars())
+        return sorted(self._database.read(statement).scalars())
 
     def replace(self, survey_id: int, origins: Iterable[str]) -> None:
         """Replace the origins of a survey."""
@@ -264,16 +252,12 @@ class ApiTokenRow:
     last_used: str | None = None
 
 
-class TokenStore:
+class TokenStore(Store):
     """Statements on tokens. The database has their hashes, never a token."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, token: ApiTokenRow) -> None:
         """Insert a bearer token."""
-        with self._database.writing() as connection:
-            connection.execute(insert(api_tokens).values(**_columns(token)))
+        self._database.write(insert(api_tokens).values(**_columns(token)))
 
     def add_first(self, token: ApiTokenRow) -> bool:
         """Insert a bearer token if there is no token at all; return whether it was inserted."""
@@ -285,19 +269,17 @@ class TokenStore:
 
     def find(self, token_id: str) -> ApiTokenRow | None:
         """Return the bearer token of this public id."""
-        with self._database.reading() as connection:
-            row = connection.execute(
-                select(api_tokens).where(api_tokens.c.id == token_id)
-            ).one_or_none()
+        row = self._database.read(
+            select(api_tokens).where(api_tokens.c.id == token_id)
+        ).one_or_none()
         return None if row is None else _token(row)
 
     def all(self) -> list[ApiTokenRow]:
         """Return every bearer token, the oldest first."""
-        with self._database.reading() as connection:
-            statement = select(api_tokens).order_by(
-                func.coalesce(api_tokens.c.issued_at, 0), api_tokens.c.id
-            )
-            return [_token(row) for row in connection.execute(statement)]
+        statement = select(api_tokens).order_by(
+            func.coalesce(api_tokens.c.issued_at, 0), api_tokens.c.id
+        )
+        return [_token(row) for row in self._database.read(statement)]
 
     def replace(self, token_id: str, successor: ApiTokenRow, *, valid_until: int) -> bool:
         """Insert a token's successor and let the token expire at `valid_until` at the latest.
@@ -325,23 +307,21 @@ class TokenStore:
 
     def use(self, token_id: str, day: str) -> None:
         """Note a bearer token's use on a day, unless a later one is noted."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(api_tokens)
-                .where(
-                    api_tokens.c.id == token_id,
-                    func.coalesce(api_tokens.c.last_used, "") < day,
-                )
-                .values(last_used=day)
+        self._database.write(
+            update(api_tokens)
+            .where(
+                api_tokens.c.id == token_id,
+                func.coalesce(api_tokens.c.last_used, "") < day,
             )
+            .values(last_used=day)
+        )
 
     def revoke(self, token_id: str) -> bool:
         """Revoke a bearer token; return False if there is none of this id."""
-        with self._database.writing() as connection:
-            result = connection.execute(
-                update(api_tokens).where(api_tokens.c.id == token_id).values(revoked=True)
-            )
-            return result.rowcount == 1
+        changed = self._database.write(
+            update(api_tokens).where(api_tokens.c.id == token_id).values(revoked=True)
+        )
+        return changed == 1
 
     def unspent(self, survey_id: int) -> int:
         """Return the number of a survey's single-use tokens that are not spent."""
@@ -350,16 +330,14 @@ class TokenStore:
             .select_from(respondent_tokens)
             .where(respondent_tokens.c.survey_id == survey_id)
         )
-        with self._database.reading() as connection:
-            return int(connection.execute(statement).scalar_one())
+        return int(self._database.read(statement).scalar_one())
 
     def add_respondents(self, survey_id: int, hashes: Sequence[bytes]) -> None:
         """Insert single-use tokens of a survey, by their hashes."""
-        with self._database.writing() as connection:
-            connection.execute(
-                insert(respondent_tokens),
-                [{"hash": value, "survey_id": survey_id} for value in sorted(hashes)],
-            )
+        self._database.write(
+            insert(respondent_tokens),
+            [{"hash": value, "survey_id": survey_id} for value in sorted(hashes)],
+        )
 
 
 def _token(row: Row[Any]) -> ApiTokenRow:

@@ -97,11 +97,10 @@ class CounterStore:
             .where(counters.c.version_id == version_id)
             .order_by(counters.c.day, counters.c.outcome)
         )
-        with self._database.reading() as connection:
-            return [
-                (str(day), str(outcome), int(count))
-                for day, outcome, count in connection.execute(statement)
-            ]
+        return [
+            (str(day), str(outcome), int(count))
+            for day, outcome, count in self._database.read(statement)
+        ]
 
     def _write(self, pending: Counter[tuple[int, str, str]]) -> None:
         with self._database.writing(catalogue=True) as connection:
@@ -221,9 +220,8 @@ class ReleaseStore:
 
     def due(self, now: int) -> list[int]:
         """Return the versions whose period has ended at `now`, seconds since 1970, UTC."""
-        with self._database.reading() as connection:
-            statement = select(versions.c.id).where(versions.c.next_release <= now)
-            return list(connection.execute(statement.order_by(versions.c.id)).scalars())
+        statement = select(versions.c.id).where(versions.c.next_release <= now)
+        return list(self._database.read(statement.order_by(versions.c.id)).scalars())
 
     def make(
         self, version_id: int, record_size: int, *, minimum: int, now: int, following: int | None
@@ -261,8 +259,7 @@ class ReleaseStore:
     def dates(self) -> dict[int, tuple[int, int]]:
         """Return when each version was last released, and its reports, without their counts."""
         statement = select(releases.c.version_id, releases.c.released_at, releases.c.reports)
-        with self._database.reading() as connection:
-            return {row[0]: (int(row[1]), int(row[2])) for row in connection.execute(statement)}
+        return {row[0]: (int(row[1]), int(row[2])) for row in self._database.read(statement)}
 
     def days(self, version_id: int) -> list[tuple[str, int]]:
         """Return the days of releases (YYYY-MM-DD, UTC) and the totals by then, oldest first."""

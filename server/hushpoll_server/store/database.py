@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     Connection,
     Engine,
+    Executable,
     Table,
     create_engine,
     delete,
     event,
     insert,
 )
-from sqlalchemy.engine import URL, ExceptionContext
+from sqlalchemy.engine import URL, ExceptionContext, Result
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -138,6 +139,16 @@ class Database:
             if sealing is not None:
                 self._sealed = True
 
+    def read(self, statement: Executable) -> Result[*tuple[Any, ...]]:
+        """Return the rows of a statement that is alone in its transaction."""
+        with self.reading() as connection:
+            return connection.execute(statement).freeze()()
+
+    def write(self, statement: Executable, rows: Sequence[Mapping[str, Any]] | None = None) -> int:
+        """Execute a statement that is alone in its transaction; return how many rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(statement, rows).rowcount
+
     def insert_at_once(self, rows: Sequence[Row], cutoff: Cutoff) -> set[Key] | None:
         """Insert rows of one version into the inbox, in one durable exchange with the database.
 
@@ -239,6 +250,13 @@ class Database:
                 f"the database does not answer; send the same again after {RETRY_AFTER_SECONDS} s",
                 retry_after=RETRY_AFTER_SECONDS,
             ) from error
+
+
+class Store:
+    """Statements on some of a database's tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
 
 def parse_url(url: str) -> URL:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import invitations
 
 
@@ -33,25 +33,20 @@ class Redemption(NamedTuple):
     blinded: bytes
 
 
-class InvitationStore:
+class InvitationStore(Store):
     """Statements on invitations."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, version_id: int, hashes: Iterable[bytes]) -> None:
         """Insert invitations of a version, by their hashes."""
         rows = [{"hash": value, "version_id": version_id} for value in sorted(hashes)]
-        with self._database.writing() as connection:
-            connection.execute(insert(invitations), rows)
+        self._database.write(insert(invitations), rows)
 
     def counts(self, version_id: int) -> tuple[int, int]:
         """Return how many invitations a version has, and how many of them are redeemed."""
         statement = select(func.count(), func.count(invitations.c.blinded)).where(
             invitations.c.version_id == version_id
         )
-        with self._database.reading() as connection:
-            invited, redeemed = connection.execute(statement).one()
+        invited, redeemed = self._database.read(statement).one()
         return int(invited), int(redeemed)
 
     def redeem(self, redemptions: Sequence[Redemption]) -> list[Redeemed]:

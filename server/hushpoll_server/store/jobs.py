@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import job_results, jobs, models
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
@@ -56,11 +56,8 @@ class JobRow:
     progress: str | None
 
 
-class JobStore:
+class JobStore(Store):
     """Statements on jobs."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(
         self,
@@ -102,8 +99,7 @@ class JobStore:
 
     def find(self, job_id: str) -> JobRow | None:
         """Return a job; None if there is none of this id."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
+        row = self._database.read(select(jobs).where(jobs.c.id == job_id)).one_or_none()
         return None if row is None else JobRow(**row._mapping)
 
     def newest(
@@ -121,22 +117,17 @@ class JobStore:
         statement = (
             select(jobs).where(*wanted).order_by(jobs.c.created_at.desc(), jobs.c.id).limit(most)
         )
-        with self._database.reading() as connection:
-            return [JobRow(**row._mapping) for row in connection.execute(statement)]
+        return [JobRow(**row._mapping) for row in self._database.read(statement)]
 
     def by_state(self) -> dict[str, int]:
         """Return the number of jobs in each state."""
         statement = select(jobs.c.state, func.count()).group_by(jobs.c.state)
-        with self._database.reading() as connection:
-            numbers = {state: int(count) for state, count in connection.execute(statement)}
+        numbers = {state: int(count) for state, count in self._database.read(statement)}
         return {state: numbers.get(state, 0) for state in (QUEUED, RUNNING, *ENDED)}
 
     def any_waiting(self, *, now: int) -> bool:
         """Return whether a job may wait for a worker."""
-        with self._database.reading() as connection:
-            return (
-                connection.execute(select(jobs.c.id).where(_free(now)).limit(1)).first() is not None
-            )
+        return self._database.read(select(jobs.c.id).where(_free(now)).limit(1)).first() is not None
 
     def claim(self, owner: str, *, now: int, lease: int, attempts: int, running: int) -> str | None:
         """Give `owner` the job whose turn it is, and return its id; None if none may be run now.
@@ -189,19 +180,18 @@ class JobStore:
 
     def release(self, owner: str) -> int:
         """Release the jobs of a worker that stops, for other workers; return their number."""
-        with self._database.writing() as connection:
-            # A stop is no crash, so it does not count as an attempt.
-            return connection.execute(
-                update(jobs)
-                .where(jobs.c.owner == owner, jobs.c.state == RUNNING)
-                .values(
-                    state=QUEUED,
-                    owner=None,
-                    lease_until=None,
-                    attempt=jobs.c.attempt - 1,
-                    progress=None,
-                )
-            ).rowcount
+        # A stop is no crash, so it does not count as an attempt.
+        return self._database.write(
+            update(jobs)
+            .where(jobs.c.owner == owner, jobs.c.state == RUNNING)
+            .values(
+                state=QUEUED,
+                owner=None,
+                lease_until=None,
+                attempt=jobs.c.attempt - 1,
+                progress=None,
+            )
+        )
 
     def finish(
         self,
@@ -272,11 +262,10 @@ class JobStore:
         number = 0
         while True:
             # Each piece has a transaction of its own, so that a slow reader holds none open.
-            with self._database.reading() as connection:
-                statement = select(job_results.c.data).where(
-                    job_results.c.job_id == job_id, job_results.c.part == number
-                )
-                data = connection.execute(statement).scalar_one_or_none()
+            statement = select(job_results.c.data).where(
+                job_results.c.job_id == job_id, job_results.c.part == number
+            )
+            data = self._database.read(statement).scalar_one_or_none()
             if data is None:
                 return
             yield bytes(data)
@@ -303,8 +292,7 @@ class JobStore:
     def cards(self, job_ids: Collection[str]) -> dict[str, str]:
         """Return the cards, JSON, of those of these jobs that made what is kept until deleted."""
         statement = select(models.c.job_id, models.c.card).where(models.c.job_id.in_(job_ids))
-        with self._database.reading() as connection:
-            return {str(job_id): str(card) for job_id, card in connection.execute(statement)}
+        return {str(job_id): str(card) for job_id, card in self._database.read(statement)}
 
     def forget_job(self, job_id: str) -> int:
         """Delete one job and its result; return how many there were."""

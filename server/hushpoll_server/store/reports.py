@@ -140,11 +140,8 @@ class ReportStore:
 
         Ids of withdrawn reports are among them: they wait to be sealed, too.
         """
-        with self._database.reading() as connection:
-            statement = select(inbox.c.version_id, func.count()).group_by(inbox.c.version_id)
-            return {
-                int(version_id): int(count) for version_id, count in connection.execute(statement)
-            }
+        statement = select(inbox.c.version_id, func.count()).group_by(inbox.c.version_id)
+        return {int(version_id): int(count) for version_id, count in self._database.read(statement)}
 
     def over(self) -> set[int]:
         """Return the versions that take no report any more and are not marked as ended."""

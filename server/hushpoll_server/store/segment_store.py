@@ -188,12 +188,11 @@ class SegmentStore:
 
     def unshuffled(self) -> set[int]:
         """Return the versions with segments that were not shuffled together since they ended."""
-        with self._database.reading() as connection:
-            shuffled = select(aggregates_table.c.version_id).where(aggregates_table.c.shuffled)
-            versions = select(segments_table.c.version_id).where(
-                segments_table.c.version_id.not_in(shuffled)
-            )
-            return set(connection.execute(versions.distinct()).scalars())
+        shuffled = select(aggregates_table.c.version_id).where(aggregates_table.c.shuffled)
+        versions = select(segments_table.c.version_id).where(
+            segments_table.c.version_id.not_in(shuffled)
+        )
+        return set(self._database.read(versions.distinct()).scalars())
 
     def blocks(
         self, version_id: int, record_size: int, *, released_only: bool = False

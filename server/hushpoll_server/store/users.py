@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import actions, user_roles, user_sessions, users
 
 
@@ -60,16 +60,13 @@ class ActionRow:
 _SESSION = [column for column in user_sessions.c if column.name != "hash"]
 
 
-class UserStore:
+class UserStore(Store):
     """Statements on users, roles and sessions.
 
     What changes a user or begins a session locks the user's row first, and looks at the row as it
     is then. So who was checked a moment ago, and has another password or is gone by now, gets no
     session and no role.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, user: UserRow) -> bool:
         """Insert a user; return False if the name is taken."""
@@ -195,30 +192,27 @@ class UserStore:
 
     def sessions(self, user_id: str) -> list[SessionRow]:
         """Return the sessions of a user, the newest first."""
-        with self._database.reading() as connection:
-            statement = (
-                select(*_SESSION)
-                .where(user_sessions.c.user_id == user_id)
-                .order_by(user_sessions.c.created_at.desc(), user_sessions.c.id)
-            )
-            return [SessionRow(**row._mapping) for row in connection.execute(statement)]
+        statement = (
+            select(*_SESSION)
+            .where(user_sessions.c.user_id == user_id)
+            .order_by(user_sessions.c.created_at.desc(), user_sessions.c.id)
+        )
+        return [SessionRow(**row._mapping) for row in self._database.read(statement)]
 
     def use_session(self, session_id: str, *, at: int) -> None:
         """Note when a session was last used."""
-        with self._database.writing() as connection:
-            connection.execute(
-                update(user_sessions).where(user_sessions.c.id == session_id).values(used_at=at)
-            )
+        self._database.write(
+            update(user_sessions).where(user_sessions.c.id == session_id).values(used_at=at)
+        )
 
     def end_session(self, session_id: str, user_id: str) -> bool:
         """Delete a session of a user; return False if there is none."""
-        with self._database.writing() as connection:
-            result = connection.execute(
-                delete(user_sessions).where(
-                    user_sessions.c.id == session_id, user_sessions.c.user_id == user_id
-                )
+        changed = self._database.write(
+            delete(user_sessions).where(
+                user_sessions.c.id == session_id, user_sessions.c.user_id == user_id
             )
-            return result.rowcount == 1
+        )
+        return changed == 1
 
     def _find(self, which: ColumnElement[bool]) -> UserRow | None:
         with self._database.reading() as connection:
@@ -226,24 +220,19 @@ class UserStore:
             return None if row is None else _user(connection, row)
 
 
-class ActionStore:
+class ActionStore(Store):
     """Statements on the action log, none of which changes or deletes a line."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, **columns: Any) -> None:
         """Insert a line; `columns` are those of `ActionRow` but for the id."""
-        with self._database.writing() as connection:
-            connection.execute(insert(actions).values(**columns))
+        self._database.write(insert(actions).values(**columns))
 
     def newest(self, most: int, *, survey: str | None = None) -> list[ActionRow]:
         """Return at most so many lines, of one survey or of all, the newest first."""
         statement = select(actions).order_by(actions.c.id.desc()).limit(most)
         if survey is not None:
             statement = statement.where(actions.c.survey == survey)
-        with self._database.reading() as connection:
-            return [ActionRow(**row._mapping) for row in connection.execute(statement)]
+        return [ActionRow(**row._mapping) for row in self._database.read(statement)]
 
 
 def _locked(connection: Connection, user_id: str) -> Row[Any] | None:

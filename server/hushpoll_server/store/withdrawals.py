@@ -15,7 +15,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, func, select, text, update
 
 from hushpoll_server.store.catalogue import VersionRow
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import inbox, versions
 
 COUNTED_AS: Final = "withdrawn"
@@ -42,11 +42,8 @@ def is_record(stored: bytes, record: bytes) -> bool:
     return len(stored) == len(record)
 
 
-class WithdrawalStore:
+class WithdrawalStore(Store):
     """The statements of a withdrawal."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def withdraw(self, row: VersionRow, report_id: bytes, day: str) -> Withdrawal:
         """Delete the record of a report that is not sealed, durably, and keep its id known.

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, and_, delete, false, insert, or_, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import workers
 
 
-class WorkerStore:
+class WorkerStore(Store):
     """Statements on workers. Times are seconds since 1970, UTC."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def hold(self, worker_id: str, *, of_server: bool, now: int, until: int) -> None:
         """Say that a worker is alive until a time, and forget those whose time is over."""
@@ -25,13 +22,11 @@ class WorkerStore:
 
     def leave(self, worker_id: str) -> None:
         """Forget a worker, which ends."""
-        with self._database.writing() as connection:
-            connection.execute(delete(workers).where(workers.c.id == worker_id))
+        self._database.write(delete(workers).where(workers.c.id == worker_id))
 
     def leave_all_of_servers(self) -> None:
         """Forget all workers that servers started: there is no other server of this database."""
-        with self._database.writing() as connection:
-            connection.execute(delete(workers).where(workers.c.of_server))
+        self._database.write(delete(workers).where(workers.c.of_server))
 
     def any_alive(self, *, now: int) -> bool:
         """Return whether a worker is alive."""
@@ -54,6 +49,5 @@ class WorkerStore:
         )
 
     def _any(self, *which: ColumnElement[bool]) -> bool:
-        with self._database.reading() as connection:
-            found = connection.execute(select(workers.c.id).where(*which).limit(1)).first()
+        found = self._database.read(select(workers.c.id).where(*which).limit(1)).first()
         return found is not None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import columns_named
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.text import show
 from hushpoll_training.data.rows import Column, read_coded
 
@@ -69,7 +69,7 @@ def read_predictions(
             for name in names:
                 if name not in header:
                     raise InvalidParameter(
-                        f"{named(file)} has no column {show(name)}; its columns are "
+                        f"{word(file)} has no column {show(name)}; its columns are "
                         f"{columns_named(header)}{elsewhere}",
                         field=option,
                     )
@@ -84,7 +84,7 @@ def read_predictions(
         known, rows = read(beside, "data", [name for name in seen if name != predicted])
         if rows != predictions:
             raise InvalidParameter(
-                f"{named(beside)} has {rows} rows, and {named(path)} has {predictions}; give the "
+                f"{word(beside)} has {rows} rows, and {word(path)} has {predictions}; give the "
                 "file whose rows were predicted, unchanged",
                 field="data",
             )
@@ -92,7 +92,7 @@ def read_predictions(
     categories = sorted({*seen[label], *seen[predicted]})
     if positive not in categories or len(categories) > 2:
         raise InvalidParameter(
-            f"{named(path)} has the categories {', '.join(map(show, categories[:6]))} in {label} "
+            f"{word(path)} has the categories {', '.join(map(show, categories[:6]))} in {label} "
             f"and {predicted}; there must be {show(positive)}, the positive one, and one other: "
             "name it with --positive",
             field="positive",

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hushpoll_analysis.frames.parquet_cells import is_parquet, parquet_header, parquet_texts
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import Row, columns_named, open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
@@ -107,7 +107,7 @@ def _read_parquet(
         (replace(column, position=place), _Codes(column.code)) for place, column in enumerate(read)
     ]
     parts: dict[str, list[npt.NDArray[np.int64]]] = {column.name: [] for column in read}
-    chunk = _Chunk(named(path), option)
+    chunk = _Chunk(word(path), option)
     for texts in parquet_texts(path, option, [column.position for column in read], CHUNK):
         chunk.rows = list(zip(*texts, strict=True))
         chunk = _code(chunk, columns, parts)
@@ -193,7 +193,7 @@ def read_rows(
         for column in header:
             if column not in names and column not in ignored:
                 raise InvalidParameter(
-                    f"{named(path)} has the column {show(column)}, which {published.name} does not "
+                    f"{word(path)} has the column {show(column)}, which {published.name} does not "
                     f"ask; remove it, or ignore it. The attributes are {', '.join(names)}",
                     field=option,
                 )
@@ -202,7 +202,7 @@ def read_rows(
             required = attribute.name not in optional and not skippable
             if required and attribute.name not in header:
                 raise InvalidParameter(
-                    f"{named(path)} has no column {attribute.name}, and {published.name} gives it "
+                    f"{word(path)} has no column {attribute.name}, and {published.name} gives it "
                     "no category for a missing answer; add the column. The columns are "
                     f"{columns_named(header)}",
                     field=option,
@@ -238,7 +238,7 @@ def _where_asked(
     wrong = np.where(asked, own == unasked, ~empty)
     if wrong.any():
         raise InvalidParameter(
-            f"{named(path)}, row {int(wrong.argmax()) + 1}, column {attribute.name}: "
+            f"{word(path)}, row {int(wrong.argmax()) + 1}, column {attribute.name}: "
             f"{impossible(attribute)}",
             field=option,
         )

@@ -16,7 +16,7 @@ from hushpoll_shared.drafts.manifest_problems import (
     problem_of,
 )
 from hushpoll_shared.drafts.schema import schema_text
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.questions.domain_size import QUOTED_REPORTS, too_fine
 
@@ -97,7 +97,7 @@ def _checked(path: Path) -> tuple[object, tuple[ManifestProblem, ...]]:
         if error.field == "path":
             raise
         # what cannot be read has one fault, and no further ones can be seen
-        message = str(error).removeprefix(f"{named(path)}: ")
+        message = str(error).removeprefix(f"{word(path)}: ")
         return None, (problem_of(None, error.field, message),)
     return draft, manifest_problems(draft)
 

@@ -15,7 +15,7 @@ from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
 from hushpoll_shared.reading.table_reader import NumberColumn, Row, TableReader, open_table
-from hushpoll_shared.reading.text_files import named, read_document
+from hushpoll_shared.reading.text_files import read_document, word
 from hushpoll_shared.spelling.intervals import how_to_read
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.spelling.text import show
@@ -50,7 +50,7 @@ def read_cell_weights(path: Path, published: Published | None = None) -> dict[st
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise InvalidParameter(
-            f"{named(path)} has {size} bytes, and a table of weights may have {MOST_BYTES}; "
+            f"{word(path)} has {size} bytes, and a table of weights may have {MOST_BYTES}; "
             "weights are given by attributes in clear, a row for each cell, and not for each "
             "respondent",
             field="weights",

@@ -17,7 +17,7 @@ from datetime import date, datetime, time
 from typing import Any, Final
 
 from hushpoll_protocols.errors import InvalidParameter, MissingExtra
-from hushpoll_shared.reading.text_files import named, text_of
+from hushpoll_shared.reading.text_files import text_of, word
 
 MOST_BYTES: Final = 10 * 1024 * 1024
 """The largest file."""
@@ -82,13 +82,13 @@ def text_in(content: bytes, name: str) -> str:
     """Return the text of a file in UTF-8 that is no workbook; refuses PDF, which may be text."""
     if content.startswith(b"%PDF-"):
         raise refused(name, "is a PDF file", "give the form itself, as XLSX, XLS, CSV or JSON")
-    what = f"the file {named(name)}"
+    what = f"the file {word(name)}"
     return text_of(content, name=what, field=FIELD, remedy=SAVE_AGAIN)
 
 
 def refused(name: str, fault: str, remedy: str = SAVE_AGAIN) -> InvalidParameter:
     """Return the error that a file cannot be read as a questionnaire."""
-    return InvalidParameter(f"the file {named(name)} {fault}; {remedy}", field=FIELD)
+    return InvalidParameter(f"the file {word(name)} {fault}; {remedy}", field=FIELD)
 
 
 def _counted(

@@ -28,7 +28,7 @@ from hushpoll_shared.reading.decimal_texts import (
     has_doubtful_point,
     parse_number,
 )
-from hushpoll_shared.reading.text_files import MARK, first_bad_byte, named, not_utf8
+from hushpoll_shared.reading.text_files import MARK, first_bad_byte, not_utf8, word
 from hushpoll_shared.spelling.csv_cells import unescaped
 from hushpoll_shared.spelling.text import show
 
@@ -106,7 +106,7 @@ class TableReader:
     def refused(self, row: Row, column: str, why: str) -> InvalidParameter:
         """Return the refusal of a cell: file, row, column, and what is wrong with its value."""
         return InvalidParameter(
-            f"{self.name} {row.place}, column {named(column)}: {why}", field=self.field
+            f"{self.name} {row.place}, column {word(column)}: {why}", field=self.field
         )
 
 
@@ -148,7 +148,7 @@ def open_table(
 
     Errors call it `name`, by default its path.
     """
-    called = named(source) if name is None and isinstance(source, Path) else name or "the table"
+    called = word(source) if name is None and isinstance(source, Path) else name or "the table"
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         # Not "utf-8-sig": its errors do not say where the bad byte is.
         stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -182,7 +182,7 @@ def column_place(header: Sequence[str], column: str, path: Path, field: str, rem
     """Return the place of a column in the header of a file; refuses one that is not there."""
     if column not in header:
         raise InvalidParameter(
-            f"{named(path)} has no column {show(column)}; its columns are "
+            f"{word(path)} has no column {show(column)}; its columns are "
             f"{columns_named(header)}: {remedy}",
             field=field,
         )
@@ -191,7 +191,7 @@ def column_place(header: Sequence[str], column: str, path: Path, field: str, rem
 
 def columns_named(header: Sequence[str]) -> str:
     """Return the first names of a header, in words."""
-    return ", ".join(map(named, header[:12])) + (" ..." if len(header) > 12 else "")
+    return ", ".join(map(word, header[:12])) + (" ..." if len(header) > 12 else "")
 
 
 def _counted(number: int, noun: str) -> str:
@@ -200,10 +200,10 @@ def _counted(number: int, noun: str) -> str:
 
 def _checked(header: list[str], text: str, name: str, field: str) -> tuple[str, ...]:
     unquoted = re.sub(r'"(?:[^"]|"")*"', "", text)
-    for separator, word in _OTHER_SEPARATORS.items():
+    for separator, noun in _OTHER_SEPARATORS.items():
         if unquoted.count(separator) > unquoted.count(","):
             raise InvalidParameter(
-                f"{name} has {word} between its cells, and a table has commas; {SAVE_AS_CSV}",
+                f"{name} has {noun} between its cells, and a table has commas; {SAVE_AS_CSV}",
                 field=field,
             )
     if text.startswith("sep="):

@@ -34,7 +34,7 @@ _KINDS: Final = (
 SAVE_AS_UTF8: Final = "save it as UTF-8 text"
 
 
-def named(name: object) -> str:
+def word(name: object) -> str:
     """Return the name of a file or a column so that a shell takes it for one word.
 
     A message may be copied into a terminal with the name in it: what a shell would run or expand
@@ -65,9 +65,10 @@ def read_text(
         content = file.read(-1 if most is None else most + 1)
     if most is not None and len(content) > most:
         raise InvalidParameter(
-            f"the file {named(path)} is larger than {most} bytes; give a smaller one", field=field
+            f"the file {word(path)} is larger than {most} bytes; give a smaller one",
+            field=field,
         )
-    return text_of(content, name=named(path), field=field, remedy=remedy)
+    return text_of(content, name=word(path), field=field, remedy=remedy)
 
 
 def read_secret(path: Path, *, field: str) -> str:
@@ -78,7 +79,7 @@ def read_secret(path: Path, *, field: str) -> str:
     if not secret.strip() or "\n" in secret or "\r" in secret:
         lines = secret.count("\n") + 1 if secret.strip() else 0
         raise InvalidParameter(
-            f"the file {named(path)} has {lines or 'no'} lines of text; {remedy}", field=field
+            f"the file {word(path)} has {lines or 'no'} lines of text; {remedy}", field=field
         )
     return secret
 
@@ -119,7 +120,7 @@ def read_document(path: Path, *, field: str, noun: str) -> Any:
     ending = path.suffix.lower()
     if ending not in {".json", ".yaml", ".yml"}:
         raise InvalidParameter(
-            f"{noun} {named(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
+            f"{noun} {word(path)} must end in .json, .yaml or .yml; give a file of JSON or YAML, "
             "and rename it if need be",
             field=field,
         )
@@ -136,4 +137,4 @@ def read_document(path: Path, *, field: str, noun: str) -> Any:
         return parse_yaml(text)
     except InvalidParameter as error:
         kind = InvalidJson if isinstance(error, InvalidJson) else InvalidParameter
-        raise kind(f"{named(path)}: {error}", field=error.field) from None
+        raise kind(f"{word(path)}: {error}", field=error.field) from None

@@ -14,8 +14,7 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
-from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.wire.reports import check_digest
+from hushpoll_shared.wire.reports import body_with, check_digest
 
 INPUT_SIZE: Final = 32
 """Bytes of a token's input, drawn by the device."""
@@ -66,7 +65,7 @@ def encode_redemption(digest: str, blinded: bytes) -> dict[str, str]:
 
 def parse_redemption(value: object) -> tuple[str, bytes]:
     """Read the body of a redemption: digest and blinded element, not checked to be of the group."""
-    document = _object(value, _REQUEST_KEYS, "the redemption")
+    document = body_with(value, _REQUEST_KEYS, "the redemption")
     return check_digest(document["digest"]), _sized(document, "blinded", ELEMENT_SIZE)
 
 
@@ -77,19 +76,8 @@ def encode_evaluation(evaluated: bytes, proof: bytes) -> dict[str, str]:
 
 def parse_evaluation(value: object) -> tuple[bytes, bytes]:
     """Read the answer to a redemption: the evaluated element, and the proof."""
-    document = _object(value, _ANSWER_KEYS, "the evaluation")
+    document = body_with(value, _ANSWER_KEYS, "the evaluation")
     return _sized(document, "evaluated", ELEMENT_SIZE), _sized(document, "proof", PROOF_SIZE)
-
-
-def _object(value: object, keys: tuple[str, ...], what: str) -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"{what} is of type {type(value).__name__}; it must be a JSON object with "
-            f"{', '.join(keys)}",
-            field="body",
-        )
-    check_keys(value, frozenset(keys), keys, where="", document=what)
-    return value
 
 
 def _sized(document: Mapping[str, object], field: str, size: int) -> bytes:

@@ -80,16 +80,24 @@ def encode_report_json(digest: str, report: Report) -> dict[str, str]:
 
 def parse_report_json(value: object) -> tuple[str, Report]:
     """Read the JSON body of one report: its digest, and a record that is not yet checked."""
+    body = body_with(value, _REPORT_KEYS, "the report", field="report")
+    digest = check_digest(body["digest"])
+    identifier = b64decode(body["id"], field="id")
+    return digest, Report(identifier, b64decode(body["record"], field="record"))
+
+
+def body_with(
+    value: object, keys: tuple[str, ...], noun: str, *, field: str = "body", joiner: str = ", "
+) -> Mapping[str, object]:
+    """Return a JSON body that is an object with these keys and no others; refuse another."""
     if not isinstance(value, Mapping):
         raise InvalidParameter(
-            f"the report is of type {type(value).__name__}; it must be a JSON object with "
-            f"{', '.join(_REPORT_KEYS)}",
-            field="report",
+            f"{noun} is of type {type(value).__name__}; it must be a JSON object with "
+            f"{joiner.join(keys)}",
+            field=field,
         )
-    check_keys(value, frozenset(_REPORT_KEYS), _REPORT_KEYS, where="", document="the report")
-    digest = check_digest(value["digest"])
-    identifier = b64decode(value["id"], field="id")
-    return digest, Report(identifier, b64decode(value["record"], field="record"))
+    check_keys(value, frozenset(keys), keys, where="", document=noun)
+    return value
 
 
 def parse_usual_report(body: bytes) -> tuple[str, bytes, bytes] | None:

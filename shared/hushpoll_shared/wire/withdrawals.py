@@ -8,14 +8,12 @@ takes nothing back. A server cannot tell such an id from one that was drawn at r
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final, Literal
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.base64url import b64decode, b64encode
-from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.wire.reports import ID_SIZE, check_digest
+from hushpoll_shared.wire.reports import ID_SIZE, body_with, check_digest
 
 SECRET_SIZE: Final = 32
 
@@ -52,12 +50,6 @@ def encode_withdrawal_json(digest: str, secret: bytes) -> dict[str, str]:
 
 def parse_withdrawal_json(value: object) -> tuple[str, bytes]:
     """Read the body of a withdrawal: the digest, and the id of the report that is taken back."""
-    if not isinstance(value, Mapping):
-        raise InvalidParameter(
-            f"the withdrawal is of type {type(value).__name__}; it must be a JSON object with "
-            f"{' and '.join(_KEYS)}",
-            field="withdrawal",
-        )
-    check_keys(value, frozenset(_KEYS), _KEYS, where="", document="the withdrawal")
-    digest = check_digest(value["digest"])
-    return digest, id_of(b64decode(value["secret"], field="secret"))
+    body = body_with(value, _KEYS, "the withdrawal", field="withdrawal", joiner=" and ")
+    digest = check_digest(body["digest"])
+    return digest, id_of(b64decode(body["secret"], field="secret"))

@@ -54,7 +54,7 @@ def test_standard_errors_are_of_the_information_at_the_reduced_estimates():
     likely = fit(FORMULA, answers, plain=False, effects=False, estimator="likelihood")
     assert abs(likely.coefficients[1].standard_error / errors[1] - 1) > 0.004
     # other figures follow the same covariance
-    assert found.averages.known.matrix == pytest.approx(inverse, rel=2e-4, abs=1e-7)
+    assert found.averages.covariance.matrix == pytest.approx(inverse, rel=2e-4, abs=1e-7)
 
 
 def test_ends_and_tests_are_half_by_the_error_at_the_value_that_is_tested():

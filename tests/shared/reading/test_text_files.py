@@ -8,7 +8,7 @@ import pytest
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.named_values import named_values
-from hushpoll_shared.reading.text_files import named, read_document, read_secret, read_text
+from hushpoll_shared.reading.text_files import read_document, read_secret, read_text, word
 
 MARK = b"\xef\xbb\xbf"
 SECRET = "correct-horse-battery"
@@ -84,4 +84,4 @@ def test_a_file_has_a_largest_size(tmp_path):
     ],
 )
 def test_a_name_is_one_word_to_a_shell(name, shown):
-    assert named(name) == shown
+    assert word(name) == shown

@@ -32,7 +32,7 @@ from hushpoll_lab.experiments.methods.run import METRICS as METHOD_METRICS
 from hushpoll_protocols import PROTOCOLS
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.reading.table_reader import open_table
-from hushpoll_shared.reading.text_files import named
+from hushpoll_shared.reading.text_files import word
 from hushpoll_shared.spelling.json_values import JsonObject
 from hushpoll_shared.survey.randomization.budget import DRAFT_SPLITS
 from hushpoll_training.evaluation.metrics import METRICS
@@ -187,7 +187,7 @@ def read_results(path: Path, kind: type[AnyCell] = Task) -> pd.DataFrame:
                 raise ValueError(f"the {name} {value!r} is none of {', '.join(values)}")
     except ValueError as error:
         raise InvalidParameter(
-            f"{named(file)} holds no results ({' '.join(str(error).split())}); give what hushpoll "
+            f"{word(file)} holds no results ({' '.join(str(error).split())}); give what hushpoll "
             "experiment run wrote",
             field="results",
         ) from None

@@ -10,7 +10,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -38,6 +37,7 @@ from hushpoll_shared.reading.people import Person, check_different
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.survey.terms import INVITED
 from hushpoll_shared.wire.documents.administration import MailPreviewDocument
+from hushpoll_shared.wire.documents.jobs import MailsSent
 
 log = get_logger(__name__)
 
@@ -56,20 +56,6 @@ SAMPLE_LANGUAGE: Final = "en"
 Texts = Mapping[str, MailText]
 OnMail = Callable[[int, int], object]
 """Called with how many mails are done, of how many; it raises where the job may not go on."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What became of the mails of a job."""
-
-    sent: int
-    """Taken by the mail server."""
-    refused: int
-    """Refused by it for good."""
-    later: int
-    """Not taken when they were last tried."""
-    redeemed: int
-    """Not sent, since the invitation was redeemed meanwhile, or the survey was closed."""
 
 
 class Mailing:
@@ -239,7 +225,7 @@ class Mailing:
         """Delete the people of versions that are closed; return how many they were."""
         return self._store.forget_closed(self._surveys.now())
 
-    def send(self, row: VersionRow, batch: str, texts: Texts, on_mail: OnMail) -> Sent:
+    def send(self, row: VersionRow, batch: str, texts: Texts, on_mail: OnMail) -> MailsSent:
         """Give the mails of a batch that wait to the mail server; refuse where that stays away."""
         published = self._surveys.published(row)
         if self.missing:
@@ -278,7 +264,14 @@ class Mailing:
         on_mail(len(waiting), len(waiting))
         log.info("mails-sent", survey=row.name, version=row.version, **done)
         redeemed = len(waiting) - sum(done.values())
-        return Sent(done[Given.TAKEN], done[Given.REFUSED], done[Given.LATER], redeemed)
+        return {
+            "survey": row.name,
+            "version": row.version,
+            "sent": done[Given.TAKEN],
+            "refused": done[Given.REFUSED],
+            "later": done[Given.LATER],
+            "redeemed": redeemed,
+        }
 
     def _give(self, server: MailServer, message: tuple[EmailMessage, str]) -> Given:
         """Give a mail to the server, which may come back after a while."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import drafts
 
 
@@ -32,11 +32,8 @@ class DraftRow:
 _COLUMNS = [column for column in drafts.c if column.name != "manifest"]
 
 
-class DraftStore:
+class DraftStore(Store):
     """Statements on drafts."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, row: DraftRow, manifest: str, *, most: int) -> bool:
         """Insert a draft; return False, and insert none, if its owner has `most` already."""
@@ -50,14 +47,12 @@ class DraftStore:
     def all(self) -> list[DraftRow]:
         """Return every draft, that which was changed last first."""
         statement = select(*_COLUMNS).order_by(drafts.c.changed_at.desc(), drafts.c.id)
-        with self._database.reading() as connection:
-            return [DraftRow(**row._mapping) for row in connection.execute(statement)]
+        return [DraftRow(**row._mapping) for row in self._database.read(statement)]
 
     def find(self, draft_id: str) -> tuple[DraftRow, str] | None:
         """Return a draft and its manifest, JSON."""
         statement = select(*_COLUMNS, drafts.c.manifest).where(drafts.c.id == draft_id)
-        with self._database.reading() as connection:
-            row = connection.execute(statement).one_or_none()
+        row = self._database.read(statement).one_or_none()
         if row is None:
             return None
         columns = dict(row._mapping)
@@ -71,13 +66,11 @@ class DraftStore:
             .where(drafts.c.id == draft_id, drafts.c.revision == revision)
             .values(revision=revision + 1, **columns)
         )
-        with self._database.writing() as connection:
-            return connection.execute(statement).rowcount == 1
+        return self._database.write(statement) == 1
 
     def remove(self, draft_id: str, *, revision: int | None = None) -> bool:
         """Delete a draft, if given only in this revision; return False if there is none."""
         statement = delete(drafts).where(drafts.c.id == draft_id)
         if revision is not None:
             statement = statement.where(drafts.c.revision == revision)
-        with self._database.writing() as connection:
-            return connection.execute(statement).rowcount == 1
+        return self._database.write(statement) == 1

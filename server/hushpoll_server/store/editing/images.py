@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, insert, select
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import images
 
 
@@ -21,11 +21,8 @@ class ImageRow:
     added_by: str
 
 
-class ImageStore:
+class ImageStore(Store):
     """Statements on images."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, row: ImageRow, *, most: int) -> bool:
         """Keep an image unless it is there; return False, and keep none, if `most` others are."""
@@ -40,8 +37,7 @@ class ImageStore:
 
     def find(self, digest: str) -> ImageRow | None:
         """Return the image of a digest."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(images).where(images.c.digest == digest)).one_or_none()
+        row = self._database.read(select(images).where(images.c.digest == digest)).one_or_none()
         return None if row is None else ImageRow(**row._mapping)
 
     def has(self, digest: str) -> bool:

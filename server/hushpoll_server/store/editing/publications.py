@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Update, delete, insert, select, update
 
-from hushpoll_server.store.database import Database
+from hushpoll_server.store.database import Store
 from hushpoll_server.store.schema import publication_translations as translations
 from hushpoll_server.store.schema import publications
 
@@ -31,11 +31,8 @@ class PublicationRow:
 _COLUMNS = [column for column in publications.c if column.name not in ("page", "bundle")]
 
 
-class PublicationStore:
+class PublicationStore(Store):
     """Statements on publications; of a version at most one is not taken back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, row: PublicationRow, files: Mapping[str, tuple[bytes, bytes]]) -> None:
         """Insert a publication, its page and bundle by language; an earlier one is taken back.
@@ -66,16 +63,14 @@ class PublicationStore:
             .order_by(publications.c.taken_back_at.is_(None).desc(),
                       publications.c.published_at.desc(), publications.c.id)
         )  # fmt: skip
-        with self._database.reading() as connection:
-            return [PublicationRow(**row._mapping) for row in connection.execute(statement)]
+        return [PublicationRow(**row._mapping) for row in self._database.read(statement)]
 
     def languages(self, publication_id: str) -> tuple[str, ...]:
         """Return the languages beside its own that a publication is told in."""
         statement = select(translations.c.language).where(
             translations.c.publication_id == publication_id
         )
-        with self._database.reading() as connection:
-            return tuple(connection.execute(statement).scalars())
+        return tuple(self._database.read(statement).scalars())
 
     def files(self, publication_id: str, language: str | None = None) -> tuple[bytes, bytes] | None:
         """Return page and bundle in a language, by default its own; None if taken back."""
@@ -86,8 +81,7 @@ class PublicationStore:
             statement = select(translations.c.page, translations.c.bundle).where(
                 translations.c.publication_id == publication_id, translations.c.language == language
             )
-        with self._database.reading() as connection:
-            row = connection.execute(statement).one_or_none()
+        row = self._database.read(statement).one_or_none()
         return None if row is None else (bytes(row.page), bytes(row.bundle))
 
 

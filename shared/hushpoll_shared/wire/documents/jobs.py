@@ -81,7 +81,11 @@ class JobList(TypedDict):
 
 
 class MailsSent(TypedDict):
-    """What became of the mails of a job: sent, refused for good, not taken yet, not needed."""
+    """What became of the mails of a job.
+
+    They were taken by the mail server, refused by it for good, not taken when they were last tried,
+    or not sent, since the invitation was redeemed meanwhile, or the survey was closed.
+    """
 
     survey: str
     version: int
