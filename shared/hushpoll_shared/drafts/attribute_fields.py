@@ -495,6 +495,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         reason="A respondent reads one language, so a translation has every text of the survey.",
         example="Arbeit und Gesundheit",
         required=True,
+        label="Title",
     ),
     ManifestField(
         name="description",
@@ -503,6 +504,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         meaning="The survey's description in this language.",
         reason="It is part of what a respondent reads before answering.",
         example="Eine Umfrage zu Arbeit und Gesundheit.",
+        label="Description",
     ),
     ManifestField(
         name="purpose",
@@ -511,6 +513,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         meaning="The survey's purpose in this language.",
         reason="Consent is to a purpose that was understood.",
         example="Wir planen die Sprechzeiten.",
+        label="Purpose",
     ),
     ManifestField(
         name="thanks",
@@ -519,6 +522,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         meaning="What is read after answering, in this language.",
         reason="It is part of what a respondent reads.",
         example="Danke! Die Ergebnisse stehen im Mai im Amtsblatt.",
+        label="Thanks",
     ),
     ManifestField(
         name="logo",
@@ -527,6 +531,7 @@ TRANSLATION: Final[tuple[ManifestField, ...]] = (
         meaning="What is read in place of the logo, in this language.",
         reason="The image is the same in all languages, and what a screen reader says is not.",
         example="Wappen der Stadt",
+        label="In place of the logo",
     ),
     ManifestField(
         name="sections",
@@ -556,6 +561,8 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The question in this language.",
         reason="Its wording decides what the answer means.",
         example="Rauchen Sie?",
+        label="Question",
+        place=Place("words", 0),
     ),
     ManifestField(
         name="help",
@@ -564,6 +571,8 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The help text in this language.",
         reason="It is read with the question.",
         example="Zigaretten, ohne E-Zigaretten.",
+        label="Help",
+        place=Place("words", 1),
     ),
     ManifestField(
         name="ends",
@@ -572,6 +581,7 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The texts at the ends of the scale in this language.",
         reason="They say which way round the scale is.",
         example=["gar nicht", "vollkommen"],
+        place=Place("words", 5),
     ),
     ManifestField(
         name="categories",
@@ -580,6 +590,7 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The possible answers in this language; without them they stay as they are.",
         reason="Numbers and names need no translation.",
         example=["nein", "ja"],
+        place=Place("words", 3),
     ),
     ManifestField(
         name="missing",
@@ -588,6 +599,8 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The label of the missing category in this language.",
         reason="It is an answer like the others.",
         example="Keine Angabe",
+        label="Skipped",
+        place=Place("words", 4),
     ),
     ManifestField(
         name="unit",
@@ -596,6 +609,8 @@ TRANSLATED_ATTRIBUTE: Final[tuple[ManifestField, ...]] = (
         meaning="The unit of the number in this language; without it, it stays as it is.",
         reason="Euros and kilometres have other names elsewhere.",
         example="Euro",
+        label="Unit",
+        place=Place("words", 2),
     ),
 )
 """The fields of an attribute's words in one translation."""

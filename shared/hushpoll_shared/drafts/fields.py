@@ -100,6 +100,11 @@ class ManifestField(FormInput):
                     field=key,
                 )
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether it is a text that may have several lines."""
+        return bool(self.form.get("pattern") == text(0, lines=True)["pattern"])
+
 
 # What a text must not have: controls, line separators and directional overrides.
 _FORBIDDEN: Final = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069"

@@ -14,10 +14,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_server.dashboard.drafts import translation_fields
 from hushpoll_server.dashboard.drafts.controls import FormTable, moment_of
 from hushpoll_server.dashboard.drafts.editing import changed
 from hushpoll_server.dashboard.drafts.form import SURVEY_FORM, Form, form_of, manifest_of
-from hushpoll_server.dashboard.drafts.question_fields import items_of
+from hushpoll_server.dashboard.drafts.question_fields import QUESTION, items_of
 from hushpoll_server.dashboard.drafts.translation_fields import names_of_items, open_tables
 from hushpoll_shared.drafts.attribute_fields import ATTRIBUTE, TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.drafts.fields import TIME, ManifestField, list_of, names, text
@@ -615,3 +616,20 @@ def test_a_field_of_the_table_is_read_and_written_by_its_declaration(
     odd = {"name": "a", "attributes": [], "added": {"odd": 1}}
     assert form_of(odd).survey.kept["added"] == {"odd": 1}
     assert manifest_of(sent(form_of(odd))) == odd
+
+
+def test_a_word_that_the_table_gets_has_a_cell_in_each_translation(monkeypatch):
+    entry = declared(text(50, lines=True))
+    monkeypatch.setattr(translation_fields, "WORDS", [*translation_fields.WORDS, entry])
+    (control,) = FormTable.of([entry], rest="more").controls.values()
+    monkeypatch.setitem(QUESTION.controls, "added", control)
+    manifest = {
+        "name": "a",
+        "attributes": [{"name": "q", "role": "sensitive", "added": "One"}],
+        "translations": {"de": {"attributes": {"q": {"added": "Eins"}}}},
+    }
+    form = form_of(manifest)
+    (cell,) = (one for one in form.languages[0].cells if one.name == "q0-added")
+    assert (cell.label, cell.original, cell.long) == ("Added", "One", True)
+    assert manifest_of(sent(form)) == manifest
+    assert form_of(manifest | {"translations": {"de": {}}}).languages[0].lacking == 1

@@ -13,8 +13,7 @@ from hushpoll_analysis.verdicts.needed import N_MAX
 from hushpoll_protocols.errors import HushpollError
 from hushpoll_server.dashboard.drafts.fields import Fields
 from hushpoll_server.dashboard.drafts.form import SURVEY_FORM, Form
-from hushpoll_server.dashboard.drafts.question_fields import ENDS, QUESTION
-from hushpoll_server.dashboard.drafts.translation_fields import Cell
+from hushpoll_server.dashboard.drafts.question_fields import QUESTION
 from hushpoll_server.dashboard.questions import names_of
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -283,31 +282,6 @@ def _cell(path: str, form: Form) -> str | None:
             return f"t{place}"
         if path.startswith(start):
             part = path.removeprefix(start)
-            names = [cell.name for cell in language.cells if _named(cell, part, form)]
+            names = [cell.name for cell in language.cells if cell.is_at(part)]
             return f"t{place}-{(names or ['title'])[0]}"
     return None
-
-
-def _named(cell: Cell, part: str, form: Form) -> bool:
-    """Whether a path within a translation is that of a cell, or begins it where it was cut."""
-    path = _path(cell, form)
-    if part in ("", ".sections", ".attributes"):
-        return False
-    return path.startswith(part) or (cell.lines and part.startswith(path))
-
-
-def _path(cell: Cell, form: Form) -> str:
-    """Return the path of a cell within its translation."""
-    if cell.group is None:
-        return (
-            f".sections[{cell.original}]" if cell.name.startswith("section-") else f".{cell.name}"
-        )
-    if cell.item is not None:
-        return f".attributes[{cell.item}].question"
-    start = f".attributes[{form.questions[cell.group].texts.get('name', '')}]"
-    if cell.lines:
-        return f"{start}.categories"
-    if cell.answer is not None:
-        return f"{start}.categories[{cell.answer}]"
-    member = cell.name.partition("-")[2]
-    return f"{start}.ends[{ENDS.index(member)}]" if member in ENDS else f"{start}.{member}"

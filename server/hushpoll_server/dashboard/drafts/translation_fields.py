@@ -12,10 +12,12 @@ what the others say travels with the form as JSON.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from hushpoll_server.dashboard.drafts.controls import LAST
 from hushpoll_server.dashboard.drafts.fields import (
     MOST_LINES,
     Fields,
@@ -28,6 +30,7 @@ from hushpoll_server.dashboard.drafts.fields import (
     take_texts,
 )
 from hushpoll_server.dashboard.drafts.question_fields import ENDS, ITEMS, items_of
+from hushpoll_shared.drafts.attribute_fields import TRANSLATED_ATTRIBUTE, TRANSLATION
 from hushpoll_shared.spelling.labels import trimmed
 
 MOST_ROWS: Final = 30
@@ -39,8 +42,16 @@ MOST_CELLS: Final = 6_000
 OPEN_CELLS: Final = 400
 """Cells of all languages up to which their tables are all open on a page."""
 
-TEXTS: Final = ("title", "description", "purpose", "thanks", "logo")
-LABELS: Final = ("Title", "Description", "Purpose", "Thanks", "In place of the logo")
+TEXTS: Final = {entry.name: entry for entry in TRANSLATION if entry.label}
+"""The texts of the survey that have a cell each."""
+
+WORDS: Final = sorted(
+    TRANSLATED_ATTRIBUTE, key=lambda entry: entry.place.row if entry.place else LAST
+)
+"""The words of a question, in the order of their cells."""
+
+
+_ANSWER: Final = re.compile("q[0-9]+-a[0-9]+")
 
 
 def _answer(question: int, place: int) -> str:
@@ -61,23 +72,26 @@ def names_of_items(items: object) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """One text of the survey with the field of its translation.
-
-    ``needed`` is whether respondents cannot do without; ``lines`` whether it is one text per line.
-    ``group`` is the position of the question that it belongs to, None for the survey; ``answer``
-    is that of an answer of the question, and
-    ``item`` the name of a matrix's item.
-    """
+    """One text of the survey with the field of its translation."""
 
     name: str
     label: str
     original: str
+    path: str
+    """Where the translation is within those of its language."""
     needed: bool = True
+    """Whether respondents cannot do without."""
     long: bool = False
     lines: bool = False
+    """Whether it is one text per line."""
     group: int | None = None
-    answer: int | None = None
-    item: str | None = None
+    """The position of the question that it belongs to; None for the survey."""
+
+    def is_at(self, path: str) -> bool:
+        """Whether a path is that of the cell, or begins it where it was cut."""
+        if path in ("", ".sections", ".attributes"):
+            return False
+        return self.path.startswith(path) or (self.lines and path.startswith(self.path))
 
 
 @dataclass
@@ -109,7 +123,7 @@ class Language(Fields):
     @property
     def as_they_are(self) -> int:
         """How many questions have answers that stay as in the original."""
-        answers = [cell for cell in self.cells if cell.lines or cell.answer is not None]
+        answers = [cell for cell in self.cells if cell.lines or _ANSWER.fullmatch(cell.name)]
         translated = {cell.group for cell in answers if self.texts.get(cell.name)}
         return len({cell.group for cell in answers} - translated)
 
@@ -181,18 +195,20 @@ def _language_of(
     logo = survey.kept.get("logo")
     alt = logo.get("alt") if isinstance(logo, dict) else None
     originals = {**survey.texts, "logo": alt if isinstance(alt, str) else ""}
-    for name, label in zip(TEXTS, LABELS, strict=True):
+    for name, entry in TEXTS.items():
         original = originals.get(name, "")
         if original or name in language.texts:
-            long = name not in ("title", "logo")
-            language.cells.append(Cell(name, label, original, long=long))
+            language.cells.append(
+                Cell(name, entry.label, original, f".{name}", long=entry.has_lines)
+            )
     _take_sections(rest, language, sections_of([question.texts for question in questions]))
     attributes = rest.get("attributes")
     attributes = attributes if isinstance(attributes, dict) else {}
     for position, question in enumerate(questions):
         name = question.texts.get("name", "")
         words_of = attributes.get(name)
-        _take_question(words_of if isinstance(words_of, dict) else {}, language, position, question)
+        own = words_of if isinstance(words_of, dict) else {}
+        _take_question(own, language, position, question, f".attributes[{name}]")
         if words_of == {}:
             del attributes[name]
         _take_items(attributes, language, position, question)
@@ -206,49 +222,58 @@ def _language_of(
 def _take_sections(rest: dict[str, object], language: Language, sections: list[str]) -> None:
     words = rest.get("sections")
     for place, section in enumerate(sections):
-        language.cells.append(Cell(f"section-{place}", "Section", section))
+        language.cells.append(Cell(f"section-{place}", "Section", section, f".sections[{section}]"))
         if isinstance(words, dict) and isinstance(words.get(section), str):
             language.texts[f"section-{place}"] = words.pop(section)
 
 
 def _take_question(
-    words: dict[str, object], language: Language, position: int, question: Fields
+    words: dict[str, object], language: Language, position: int, question: Fields, path: str
 ) -> None:
-    def take(name: str, label: str, *, long: bool = False, needed: bool = True) -> None:
-        original = question.texts.get(name, "")
-        translated = words.get(name)
+    for entry in WORDS:
+        take = {"categories": _take_answers, "ends": _take_ends}.get(entry.name)
+        if take is not None:
+            take(words, language, position, question, f"{path}.{entry.name}")
+            continue
+        at, original = f"q{position}-{entry.name}", question.texts.get(entry.name, "")
+        translated = words.get(entry.name)
         if isinstance(translated, str):
-            language.texts[f"q{position}-{name}"] = translated
-            del words[name]
+            language.texts[at] = translated
+            del words[entry.name]
         elif not original:
-            return
-        at = f"q{position}-{name}"
-        cell = Cell(at, label, original, long=long, needed=needed, group=position)
+            continue
+        # a unit such as kg is one in every language
+        needed, long = entry.name != "unit", entry.has_lines
+        cell = Cell(at, entry.label, original, f"{path}.{entry.name}", needed, long, group=position)
         language.cells.append(cell)
 
-    take("question", "Question")
-    take("help", "Help", long=True)
-    take("unit", "Unit", needed=False)  # such as kg, which is one in every language
+
+def _take_answers(
+    words: dict[str, object], language: Language, position: int, question: Fields, path: str
+) -> None:
     own = question.texts.get("categories")
     answers = words.get("categories") or []
-    text = shown_lines(answers, MOST_LINES)
-    if own and text is not None and isinstance(answers, list):
-        words.pop("categories", None)
-        originals = own.split("\n")
-        if len(originals) <= MOST_ROWS and len(answers) in (0, len(originals)):
-            for place, original in enumerate(originals):
-                name, label = _answer(position, place), f"Answer {place + 1}"
-                language.cells.append(
-                    Cell(name, label, original, needed=False, group=position, answer=place)
-                )
-            for place, answer in enumerate(answers):
-                language.texts[_answer(position, place)] = str(answer)
-        else:
-            at = f"q{position}-answers"
-            cell = Cell(at, "Answers", own, needed=False, lines=True, group=position)
-            language.cells.append(cell)
-            language.texts[cell.name] = text
-    take("missing", "Skipped")
+    told = shown_lines(answers, MOST_LINES)
+    if not own or told is None or not isinstance(answers, list):
+        return
+    words.pop("categories", None)
+    originals = own.split("\n")
+    if len(originals) <= MOST_ROWS and len(answers) in (0, len(originals)):
+        for place, original in enumerate(originals):
+            name, label, at = _answer(position, place), f"Answer {place + 1}", f"{path}[{place}]"
+            language.cells.append(Cell(name, label, original, at, needed=False, group=position))
+        for place, answer in enumerate(answers):
+            language.texts[_answer(position, place)] = str(answer)
+    else:
+        at = f"q{position}-answers"
+        cell = Cell(at, "Answers", own, path, needed=False, lines=True, group=position)
+        language.cells.append(cell)
+        language.texts[at] = told
+
+
+def _take_ends(
+    words: dict[str, object], language: Language, position: int, question: Fields, path: str
+) -> None:
     ends = words.get("ends")
     translated = (
         isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, str) for end in ends)
@@ -256,7 +281,8 @@ def _take_question(
     for place, (name, label) in enumerate(zip(ENDS, ("First end", "Last end"), strict=True)):
         original = question.texts.get(name, "")
         if translated or (original and ends is None):
-            language.cells.append(Cell(f"q{position}-{name}", label, original, group=position))
+            at = f"q{position}-{name}"
+            language.cells.append(Cell(at, label, original, f"{path}[{place}]", group=position))
         if translated and isinstance(ends, list):
             language.texts[f"q{position}-{name}"] = ends[place]
     if translated:
@@ -269,8 +295,8 @@ def _take_items(
     """Move what the items of a matrix say into cells beside them."""
     for place, item in enumerate(items_of(question.texts.get(ITEMS, ""))):
         at, words = _item(position, place), attributes.get(item["name"])
-        label = f"Row {place + 1}"
-        language.cells.append(Cell(at, label, item["question"], group=position, item=item["name"]))
+        label, path = f"Row {place + 1}", f".attributes[{item['name']}].question"
+        language.cells.append(Cell(at, label, item["question"], path, group=position))
         if isinstance(words, dict) and isinstance(words.get("question"), str):
             language.texts[at] = words.pop("question")
             if not words:
@@ -327,23 +353,27 @@ def _question_from(
     read: Read, at: str, question: Mapping[str, object], were: list[str]
 ) -> dict[str, object]:
     words: dict[str, object] = {}
-    for key in ("question", "help", "unit"):
-        if text := read(f"{at}{key}"):
-            words[key] = text
-    listed = read(f"{at}answers")
-    if listed:
+    for entry in WORDS:
+        word: object
+        if entry.name == "categories":
+            cells = _answers_from(read, at, question.get("categories"), were)
+            word = cells if any(cells) else None
+        elif entry.name == "ends":
+            ends = [read(f"{at}{name}") for name in ENDS]
+            word = ends if any(ends) else None
+        else:
+            word = read(f"{at}{entry.name}")
+        if word:
+            words[entry.name] = word
+    return words
+
+
+def _answers_from(read: Read, at: str, now: object, were: list[str]) -> list[str]:
+    if listed := read(f"{at}answers"):
         cells = [trimmed(line) for line in listed.split("\n")]
     else:
         cells = [read(f"{at}a{place}") for place in range(min(len(were), MOST_ROWS))]
-    now = question.get("categories")
-    cells = _beside(now, were, cells) if isinstance(now, list) else []
-    if any(cells):
-        words["categories"] = cells
-    if text := read(f"{at}missing"):
-        words["missing"] = text
-    if any(ends := [read(f"{at}{name}") for name in ENDS]):
-        words["ends"] = ends
-    return words
+    return _beside(now, were, cells) if isinstance(now, list) else []
 
 
 def _beside(now: list[str], were: list[str], cells: list[str]) -> list[str]:
