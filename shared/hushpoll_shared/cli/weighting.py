@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
-from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.cli.terminal import new_table, rendered
 from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
@@ -133,11 +133,8 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
     level = f"{100 * float(answer['confidence']):g} % interval"
     rows = answer["shares"]
     with_totals = any(row["total"] is not None for row in rows)
-    table = Table(title=str(answer["attribute"]), title_justify="left")
-    table.add_column("category", overflow="fold")
     headings = ["weighted", "std. error", level, "unweighted", *(["people"] if with_totals else [])]
-    for title in headings:
-        table.add_column(title, justify="right", no_wrap=True)
+    table = new_table(("category",), headings, title=str(answer["attribute"]))
     for row in rows:
         numbers = ["", "", "cannot conclude"]
         if row["value"] is not None:

@@ -21,6 +21,9 @@ _WHERE_THERE_ARE: Final = ("where", "small_groups", "options")
 """Members that the JSON has only where they say something."""
 
 
+OF_RELEASE: Final = ("survey", "version", "digest", "release", "released_at", "next_release")
+"""What an answer says of its survey and release, which a result in Python does not know."""
+
 GROUPS: Final = "shares in groups"
 """A kind of finding: the largest difference of shares between groups."""
 
@@ -206,10 +209,9 @@ class Result:
     def about_and_how(self) -> dict[str, object]:
         """Return the lines of the sheet of methods, in words; what it lacks is None."""
         about = self._about()
-        order = ("survey", "version", "digest", "release", "released_at", "next_release")
         return {
             "verdict": None if self.verdict is None else self.verdict.sentence,
-            **{name: about.get(name) for name in order},
+            **{name: about.get(name) for name in OF_RELEASE},
             **self._named("n"),
             COLUMN: None if self.where is None else where_words(self.where),
             "pending": about.get("pending"),
