@@ -20,7 +20,7 @@ JsonMembers: TypeAlias = dict[str, JsonValue]
 """An object of JSON in the making; its members' own members are not changed any more."""
 
 
-def present(source: object, *names: str) -> JsonMembers:
+def members_of(source: object, *names: str) -> JsonMembers:
     """Return those of some fields of an object that are not None, as JSON."""
     values = {name: getattr(source, name) for name in names}
     return {name: _as_json(value) for name, value in values.items() if value is not None}

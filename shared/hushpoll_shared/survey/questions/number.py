@@ -18,7 +18,7 @@ from hushpoll_protocols import K_MAX, Bits, InvalidParameter
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.thresholds import Q
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import check_text, normalized, show
 
 LARGEST_NUMBER: Final = 10**12
@@ -55,7 +55,7 @@ class Number:
 
     def to_dict(self) -> JsonMembers:
         """Return the number as JSON, without what is absent."""
-        document = present(self, *KEYS)
+        document = members_of(self, *KEYS)
         if self.anchors:
             document["anchors"] = list(self.anchors)
         if self.aim != MEAN:
