@@ -66,7 +66,9 @@ def check(client: AnalystClient, manifest: Path) -> Output:
 @analyst_command
 def list_drafts(client: AnalystClient) -> Output:
     """List the drafts that the server keeps."""
-    return {"drafts": client.drafts()}, _listed
+    return {
+        "drafts": client.drafts()
+    }, lambda answer: "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
 
 
 @click.command()
@@ -170,10 +172,6 @@ def _line(draft: JsonMembers) -> str:
         f"{draft.get('id')}  {draft.get('survey')}  revision {draft.get('revision')}  changed "
         f"{draft.get('changed_at')} by {draft.get('changed_by')}  {draft.get('title')}"
     )
-
-
-def _listed(answer: dict[str, Any]) -> str:
-    return "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
 
 
 def _checked(path: Path, answer: dict[str, Any]) -> str:

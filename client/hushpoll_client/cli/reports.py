@@ -323,11 +323,9 @@ def withdraw(client: AnalystClient, name: str, version: int, yes: bool) -> Outpu
 @survey_command()
 def list_publications(client: AnalystClient, name: str, version: int) -> Output:
     """List the publications of the survey NAME, also those that were taken back."""
-    return {"publications": client.public_results(name, version)}, _listed
-
-
-def _listed(answer: dict[str, Any]) -> str:
-    return "\n".join(map(_line, answer["publications"])) or "No results were published."
+    return {
+        "publications": client.public_results(name, version)
+    }, lambda answer: "\n".join(map(_line, answer["publications"])) or "No results were published."
 
 
 def _line(told: PublicationDocument) -> str:

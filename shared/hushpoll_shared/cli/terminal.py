@@ -140,7 +140,7 @@ def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]],
     return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
-def agreed(question: str, *, yes: bool) -> None:
+def agreed(question: str, *, yes: bool = False) -> None:
     """Ask a question on standard error; end the command, with code 1, unless the answer is yes.
 
     With `yes`, as ``--yes`` gives it, the answer is known.

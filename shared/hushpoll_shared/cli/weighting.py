@@ -58,10 +58,9 @@ def read_cell_weights(path: Path, published: Published | None = None) -> dict[st
     with open_table(path, field="weights") as table:
         *attributes, last = table.header
         if not attributes:
-            raise InvalidParameter(
-                f"{table.name} has the one column {show(last)}; its first row must name one "
-                "attribute or several, and last the column of weights, such as region,weight",
-                field="weights",
+            raise table.refusal(
+                f"has the one column {show(last)}; its first row must name one attribute or "
+                "several, and last the column of weights, such as region,weight"
             )
         numbers = NumberColumn(table, len(attributes))
         rows = [
@@ -86,10 +85,9 @@ def _cells(table: TableReader, attributes: list[str], published: Published | Non
                 )
         cell = tuple(row.cells[:-1])
         if cell in seen:
-            raise InvalidParameter(
-                f"{table.name} {row.place} has the cell {', '.join(map(show, cell))} again, after "
-                f"{seen[cell].place}; give each cell one weight",
-                field=table.field,
+            raise table.refusal(
+                f"{row.place} has the cell {', '.join(map(show, cell))} again, after "
+                f"{seen[cell].place}; give each cell one weight"
             )
         seen[cell] = row
         yield row

@@ -25,13 +25,13 @@ from hushpoll_shared.querying.query import Query, Spelling, confidence, paramete
 from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
-
-def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
-    return ";".join(f"{of}={spelled_scores(each)}" for of, each in scores.items())
-
-
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
-SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
+SCORES_OF: Final = Spelling(
+    parse_scores_of,
+    lambda scores: ";".join(f"{of}={spelled_scores(each)}" for of, each in scores.items()),
+    "NAME=SCORE,SCORE...",
+    joiner=";",
+)
 MEANS: Final = (
     TextColumn("mean", ESTIMATE[0].cell),
     ESTIMATE[1],

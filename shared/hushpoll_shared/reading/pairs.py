@@ -30,9 +30,9 @@ def read_pair(
     `names` are the keys that there are; without them a text with several ``=`` needs quotes.
     Refuses a text that can be cut in two ways.
     """
-    quoted = _QUOTED_KEY.fullmatch(text)
-    if quoted is not None:
-        return _doubled(quoted[1]), _value(quoted[2])
+    in_quotes = _QUOTED_KEY.fullmatch(text)
+    if in_quotes is not None:
+        return _doubled(in_quotes[1]), _value(in_quotes[2])
     cuts = [at for at, sign in enumerate(text) if sign == "=" and 0 < at < len(text) - 1]
     if names is not None:
         known = [at for at in cuts if text[:at] in names]
@@ -41,9 +41,9 @@ def read_pair(
         raise _refusal(field)(f"is {show(text)}; give {form}")
     if len(cuts) > 1:
         keys = " or ".join(show(text[:at]) for at in cuts)
+        spelled = shlex.quote(f"{quoted(text[: cuts[-1]])}={text[cuts[-1] + 1 :]}")
         raise _refusal(field)(
-            f"is {show(text)}, which may be of {keys}; put the name into quotes, such as "
-            f"{_spelled(text, cuts[-1])}"
+            f"is {show(text)}, which may be of {keys}; put the name into quotes, such as {spelled}"
         )
     return text[: cuts[0]], _value(text[cuts[0] + 1 :])
 
@@ -82,9 +82,9 @@ def read_list(text: str, *, field: str, names: Collection[str] | None = None) ->
     return items
 
 
-def quoted(name: str) -> str:
-    """Return a name as a list or a pair takes it, whatever it holds."""
-    plain = name == name.strip() and not re.search('[",=]', name)
+def quoted(name: str, marks: str = '",=') -> str:
+    """Return a name as a list or a pair takes it, whatever it holds; `marks` end one."""
+    plain = name == name.strip() and not set(marks).intersection(name)
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
@@ -124,10 +124,6 @@ def _value(text: str) -> str:
 
 def _doubled(text: str) -> str:
     return text.replace('""', '"')
-
-
-def _spelled(text: str, at: int) -> str:
-    return shlex.quote(f"{quoted(text[:at])}={text[at + 1 :]}")
 
 
 def _refusal(option: str) -> Callable[[str], InvalidParameter]:

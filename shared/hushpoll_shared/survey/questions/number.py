@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, cast
 
 from hushpoll_protocols import K_MAX, Bits, InvalidParameter
 from hushpoll_protocols.errors import refusal_of
@@ -140,7 +140,7 @@ def read_number(value: object, *, where: str, published: bool) -> Number | None:
     number = Number(
         value["low"],
         value["high"],
-        _text(value.get("unit")),
+        cast("str | None", normalized(value.get("unit"))),
         _anchors(value.get("anchors"), path),
         MEAN if value.get("for") is None else value["for"],
     )
@@ -243,7 +243,3 @@ def _anchors(value: object, path: str) -> tuple[int, ...]:
             "limit, such as [0, 1000, 5000]: correct it, or leave it out"
         )
     return tuple(value)
-
-
-def _text(value: object) -> Any:
-    return normalized(value)
