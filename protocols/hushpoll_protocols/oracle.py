@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from hushpoll_protocols.bits import Bits
 from hushpoll_protocols.epsilon import EPSILON_PLACES, parse_epsilon
 from hushpoll_protocols.errors import InvalidParameter, MalformedRecord, refusal_of, show
-from hushpoll_protocols.record_forms import RecordForm
+from hushpoll_protocols.record_forms import BitForm, RecordForm, unpack
 from hushpoll_protocols.thresholds import log_rounded_up, own_context, unit
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class FrequencyOracle(ABC):
 
     name: ClassVar[str]
     parameter_names: ClassVar[tuple[str, ...]] = ()
+    threshold_names: ClassVar[tuple[str, ...]]
 
     k: int
     epsilon: Decimal
@@ -108,14 +109,15 @@ class FrequencyOracle(ABC):
         """Exact ratio of Pr[z | v] for v inside and outside the support of z; at most e^epsilon."""
 
     @property
-    @abstractmethod
     def thresholds(self) -> Mapping[str, int]:
         """Integer thresholds out of 2^64 by name."""
+        return {name: getattr(self, name) for name in self.threshold_names}
 
     @property
     def parameters(self) -> Mapping[str, int | str]:
         """Free parameters that a manifest publishes (g, omega or theta), as JSON values."""
-        return {}
+        values = {name: getattr(self, name) for name in self.parameter_names}
+        return {name: v if isinstance(v, int) else str(v) for name, v in values.items()}
 
     @cached_property
     @abstractmethod
@@ -314,6 +316,25 @@ class FrequencyOracle(ABC):
                 "give the index of the answer's category (the value itself is not shown)",
                 field="value",
             )
+
+
+@dataclass(frozen=True)
+class BitOracle(FrequencyOracle):
+    """A protocol whose records have a bit for each value: those that are set are the support."""
+
+    @cached_property
+    @abstractmethod
+    def form(self) -> BitForm:
+        """A bit per value."""
+
+    def singling_out(self, value: int, rng: Random) -> bytes:
+        """Return a record that supports the value, and as few others as the form has."""
+        return self.form.with_few_besides(value, rng)
+
+    def support(self, record: bytes) -> tuple[int, ...]:
+        """Return the values whose bit is set."""
+        self.check(record)
+        return unpack(record)
 
 
 def check_domain(k: object, epsilon: object) -> tuple[int, Decimal]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY, part_is_noisy
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.querying.result import OF_RELEASE
 from hushpoll_shared.querying.table import table_of_result
 from hushpoll_shared.tables.regressions import regression_table
 from hushpoll_shared.tables.result_table import Column, ResultTable, columns
@@ -23,9 +24,7 @@ _INTERVAL: Final = columns(standard_error="number", lower="number", upper="numbe
 _SHARE: Final = columns(frequency="number")
 _BOUNDED: Final = (*columns(value="number"), *_INTERVAL, *columns(bound="text"))
 # What an answer says of its survey and release, which a result in Python does not know.
-_ABOUT: Final = (
-    "survey", "version", "digest", "release", "released_at", "next_release", "n", "pending",
-)  # fmt: skip
+_ABOUT: Final = (*OF_RELEASE, "n", "pending")
 _HOW: Final = ("confidence", "simultaneous", "estimator", "method", "alpha", "rate")
 
 

@@ -17,7 +17,7 @@ from hushpoll_shared.qualifying.verdict import INFORMATIVE, TOO_NOISY
 from hushpoll_shared.querying.documents import to_json
 from hushpoll_shared.querying.query import NAMING, Query
 from hushpoll_shared.querying.registry import all_queries, query_at
-from hushpoll_shared.querying.result import Line, Result, Section
+from hushpoll_shared.querying.result import OF_RELEASE, Line, Result, Section
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.survey.published import Published
 from hushpoll_shared.tables.result_table import ResultTable, columns, in_words
@@ -43,9 +43,7 @@ MOST_ASKED: Final = 200
 """Queries that are named for one table."""
 LONGEST_ADDRESSES: Final = 8000
 """Characters of the addresses of the queries that a request names, with spaces between them."""
-_OF_THE_SURVEY: Final = (
-    "survey", "version", "digest", "release", "released_at", "next_release", "pending",
-)  # fmt: skip
+_OF_THE_SURVEY: Final = (*OF_RELEASE, "pending")
 
 
 def tidy_rows(result: Result) -> Iterator[JsonMembers]:

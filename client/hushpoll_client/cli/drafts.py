@@ -10,7 +10,7 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst,
     analyst_command,
     optional_url_option,
@@ -50,7 +50,7 @@ REVISION = click.option(
 @click.command()
 @MANIFEST
 @analyst_command
-def check(client: AnalystClient, manifest: Path) -> Told:
+def check(client: AnalystClient, manifest: Path) -> Output:
     """Name all faults for which the server would refuse MANIFEST; publish nothing.
 
     MANIFEST is a file .json or .yaml; each fault is told with its line. The command ends with 1 if
@@ -64,15 +64,17 @@ def check(client: AnalystClient, manifest: Path) -> Told:
 
 @click.command("list")
 @analyst_command
-def list_drafts(client: AnalystClient) -> Told:
+def list_drafts(client: AnalystClient) -> Output:
     """List the drafts that the server keeps."""
-    return {"drafts": client.drafts()}, _listed
+    return {
+        "drafts": client.drafts()
+    }, lambda answer: "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
 
 
 @click.command()
 @click.argument("draft_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, draft_id: str) -> Told:
+def show(client: AnalystClient, draft_id: str) -> Output:
     """Show the draft ID with its manifest."""
 
     def written(answer: JsonMembers) -> str:
@@ -87,7 +89,9 @@ def show(client: AnalystClient, draft_id: str) -> Told:
 @click.option("--id", "draft_id", metavar="ID", help="Change this draft, in place of a new one.")
 @click.option("--revision", type=click.IntRange(min=1), help="Revision of it that you have read.")
 @analyst_command
-def save(client: AnalystClient, manifest: Path, draft_id: str | None, revision: int | None) -> Told:
+def save(
+    client: AnalystClient, manifest: Path, draft_id: str | None, revision: int | None
+) -> Output:
     """Keep MANIFEST (.json, .yaml) on the server as a draft, whatever it lacks but for its name."""
     if (draft_id is None) != (revision is None):
         raise click.UsageError("Give --id and --revision together, or neither for a new draft.")
@@ -100,7 +104,7 @@ def save(client: AnalystClient, manifest: Path, draft_id: str | None, revision: 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @analyst_command
-def image(client: AnalystClient, file: Path) -> Told:
+def image(client: AnalystClient, file: Path) -> Output:
     """Keep FILE, a PNG, JPEG, WebP or GIF, on the server for the logo of a survey.
 
     It has at most 256 KiB and 2000 pixels each way. Everybody may load it, with all that the file
@@ -124,7 +128,7 @@ def image(client: AnalystClient, file: Path) -> Told:
 
 @click.command()
 @survey_command()
-def begin(client: AnalystClient, name: str, version: int) -> Told:
+def begin(client: AnalystClient, name: str, version: int) -> Output:
     """Begin the next version of the published survey NAME as a draft."""
     return client.draft_of_version(name, version), _line
 
@@ -136,7 +140,7 @@ def begin(client: AnalystClient, name: str, version: int) -> Told:
     "--allow-weak", is_flag=True, help="Publish although respondents are hardly protected."
 )
 @analyst_command
-def publish(client: AnalystClient, draft_id: str, revision: int, allow_weak: bool) -> Told:
+def publish(client: AnalystClient, draft_id: str, revision: int, allow_weak: bool) -> Output:
     """Publish the draft ID; it is then a survey, and no draft any more."""
     answer = client.publish_draft(draft_id, revision=revision, allow_weak=allow_weak)
     return answer, lambda told: "\n".join(published_lines(told))
@@ -146,7 +150,7 @@ def publish(client: AnalystClient, draft_id: str, revision: int, allow_weak: boo
 @click.argument("draft_id", metavar="ID")
 @yes_option
 @analyst_command
-def delete(client: AnalystClient, draft_id: str, yes: bool) -> Told:
+def delete(client: AnalystClient, draft_id: str, yes: bool) -> Output:
     """Delete the draft ID for good."""
     agreed(f"Delete the draft {draft_id}? This cannot be undone.", yes=yes)
     client.delete_draft(draft_id)
@@ -168,10 +172,6 @@ def _line(draft: JsonMembers) -> str:
         f"{draft.get('id')}  {draft.get('survey')}  revision {draft.get('revision')}  changed "
         f"{draft.get('changed_at')} by {draft.get('changed_by')}  {draft.get('title')}"
     )
-
-
-def _listed(answer: dict[str, Any]) -> str:
-    return "\n".join(map(_line, answer["drafts"])) or "No draft is kept."
 
 
 def _checked(path: Path, answer: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst_command,
     job_watch,
     timeout_option,
@@ -86,7 +86,7 @@ def start(
     settings: tuple[str, ...],
     timeout: float,
     out: Path | None,
-) -> Told:
+) -> Output:
     """Start a job."""
     if out is not None and not timeout:
         raise InvalidParameter(
@@ -111,7 +111,7 @@ def start(
 @analyst_command
 def list_jobs(
     client: AnalystClient, survey: str | None, kind: str | None, state: str | None
-) -> Told:
+) -> Output:
     """List the newest 200 jobs of the surveys that the token is for, and how far they are.
 
     If no survey has the name that --survey gives, the command ends with 1.
@@ -127,7 +127,7 @@ def list_jobs(
 @timeout_option("Seconds to wait for it.")
 @_out_option
 @analyst_command
-def wait(client: AnalystClient, job_id: str, timeout: float, out: Path | None) -> Told:
+def wait(client: AnalystClient, job_id: str, timeout: float, out: Path | None) -> Output:
     """Wait until the job ID is done, and show how far it is.
 
     A job that fails, is cancelled or is not done in time ends the command with 1; one that is not
@@ -140,7 +140,7 @@ def wait(client: AnalystClient, job_id: str, timeout: float, out: Path | None) -
 @job.command()
 @click.argument("job_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, job_id: str) -> Told:
+def show(client: AnalystClient, job_id: str) -> Output:
     """Look at the job ID."""
     return client.job(job_id), _words
 
@@ -148,7 +148,7 @@ def show(client: AnalystClient, job_id: str) -> Told:
 @job.command()
 @click.argument("job_id", metavar="ID")
 @analyst_command
-def cancel(client: AnalystClient, job_id: str) -> Told:
+def cancel(client: AnalystClient, job_id: str) -> Output:
     """End the job ID, whether it waits or runs.
 
     The token must be the one that started the job, or have the scope admin. A job that has ended
@@ -161,7 +161,7 @@ def cancel(client: AnalystClient, job_id: str) -> Told:
 @click.argument("job_id", metavar="ID")
 @_out_option
 @analyst_command
-def result(client: AnalystClient, job_id: str, out: Path | None) -> Told:
+def result(client: AnalystClient, job_id: str, out: Path | None) -> Output:
     """Fetch the result of the job ID into --out, or into a new file job-ID in this folder.
 
     Without --out no file is overwritten.

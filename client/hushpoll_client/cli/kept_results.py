@@ -11,7 +11,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst_command,
     job_watch,
     statistic_command,
@@ -49,7 +49,7 @@ def list_command(
     entry in words.
     """
 
-    def command(client: AnalystClient, name: str, version: int) -> Told:
+    def command(client: AnalystClient, name: str, version: int) -> Output:
         return {
             entries: listed(client, name, version)
         }, lambda answer: "\n".join(map(line, answer[entries])) or f"{name} has no {noun}."
@@ -61,7 +61,7 @@ def list_command(
 def delete_command(noun: str, delete: Callable[[AnalystClient, str], None]) -> click.Command:
     """Return the command that deletes one result of a kind; `noun` it is called."""
 
-    def command(client: AnalystClient, result_id: str, yes: bool) -> Told:
+    def command(client: AnalystClient, result_id: str, yes: bool) -> Output:
         agreed(f"Delete the {noun} {result_id}? This cannot be undone.", yes=yes)
         delete(client, result_id)
         return {"deleted": result_id}, f"{noun} {result_id} is deleted"
@@ -98,7 +98,7 @@ def regress_survey(
     out: Path | None,
     timeout: float,
     **asked: Any,
-) -> Told:
+) -> Output:
     """Fit a regression to the records of the survey NAME.
 
     Attributes are named as in the manifest, perturbed or in clear; of perturbed ones the law is
@@ -214,7 +214,7 @@ def model() -> None:
 
 @model.command()
 @survey_command()
-def learners(client: AnalystClient, name: str, version: int) -> Told:
+def learners(client: AnalystClient, name: str, version: int) -> Output:
     """List the learners that may be trained on records of the survey NAME, and why not others."""
     return client.learners(name, version), _learners
 
@@ -222,7 +222,7 @@ def learners(client: AnalystClient, name: str, version: int) -> Told:
 @model.command()
 @click.argument("model_id", metavar="ID")
 @analyst_command
-def show(client: AnalystClient, model_id: str) -> Told:
+def show(client: AnalystClient, model_id: str) -> Output:
     """Show what the card of the model ID says of protection, accuracy and limits."""
     return client.model_card(model_id), _card
 
@@ -231,7 +231,7 @@ def show(client: AnalystClient, model_id: str) -> Told:
 @click.argument("model_id", metavar="ID")
 @out_option("ZIP for the model; replaced only once all has arrived.", required=True)
 @analyst_command
-def fetch(client: AnalystClient, model_id: str, out: Path) -> Told:
+def fetch(client: AnalystClient, model_id: str, out: Path) -> Output:
     """Fetch the model ID into --out, a ZIP: unzip it, and hushpoll predict reads the folder."""
     with replacing(out) as file:
         size = client.model_file(model_id, file.write)

@@ -100,12 +100,12 @@ def client_command(command: Callable[..., None]) -> Callable[..., None]:
 
 
 Text = str | Callable[[Any], str]
-Told = tuple[object, Text] | tuple[object, Text, Exception | None]
+Output = tuple[object, Text] | tuple[object, Text, Exception | None]
 """What a command prints: a document, and its text, or what makes that of a server's answer; and
 what is raised then, if anything."""
 
 
-def analyst_command(command: Callable[..., Told]) -> Callable[..., None]:
+def analyst_command(command: Callable[..., Output]) -> Callable[..., None]:
     """Make a command of a function that gets a `client` and returns what is printed."""
 
     @client_command
@@ -128,10 +128,10 @@ def survey_command(*options: Callable[..., Any]) -> Callable[..., Callable[..., 
     The function gets `name` and the `version` that is meant, and what `options` add.
     """
 
-    def decorate(command: Callable[..., Told]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Output]) -> Callable[..., None]:
         @analyst_command
         @functools.wraps(command)
-        def of_version(*, client: Any, name: str, version: int | None, **arguments: Any) -> Told:
+        def of_version(*, client: Any, name: str, version: int | None, **arguments: Any) -> Output:
             number = version_of(client, name, version)
             return command(client=client, name=name, version=number, **arguments)
 
@@ -244,7 +244,7 @@ def timeout_option(help_text: str) -> Callable[[_Command], _Command]:
     )
 
 
-def of_the_server(module: str, feature: str) -> Any:
+def server_module(module: str, feature: str) -> Any:
     """Return a module of the other distribution, which this one does not import by itself."""
     try:
         return import_module(module)

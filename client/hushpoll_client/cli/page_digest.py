@@ -7,7 +7,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import click
 
-from hushpoll_client.cli.options import of_the_server
+from hushpoll_client.cli.options import server_module
 from hushpoll_client.delivery.sessions import Sessions
 from hushpoll_protocols.errors import TransportError, refusal_of
 from hushpoll_shared.cli.terminal import FAILED, emit, json_option, reports_errors
@@ -69,7 +69,7 @@ def _summary(scripts: dict[str, bytes]) -> JsonMembers:
 
 
 def _installed() -> dict[str, bytes]:
-    files = of_the_server(_ASSETS, "hushpoll page-digest --local").assets().files
+    files = server_module(_ASSETS, "hushpoll page-digest --local").assets().files
     return scripts_of(lambda path: files[path].body if path in files else None)
 
 

@@ -11,12 +11,12 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst,
     job_watch,
-    of_the_server,
     optional_url_option,
     required_token,
+    server_module,
     survey_command,
     timeout_option,
     token_option,
@@ -233,7 +233,7 @@ def _from_bundle(source: Path, out: Path | None, *, as_json: bool) -> None:
 
 
 def _made_again(source: Path, out: Path | None, *, as_json: bool) -> None:
-    offline = of_the_server(_OFFLINE, "hushpoll report --from")
+    offline = server_module(_OFFLINE, "hushpoll report --from")
     path = out or source.with_suffix(".html")
     with offline.remade(source.read_bytes()) as made:
         with replacing(path) as file:
@@ -281,7 +281,7 @@ def publish(
     so_far: bool,
     yes: bool,
     **shown: Any,
-) -> Told:
+) -> Output:
     """Publish results of the survey NAME: everybody may read them, without sign-in.
 
     The survey is closed, or with --so-far it still runs.
@@ -308,7 +308,7 @@ def _published(told: dict[str, Any], server: str) -> str:
 
 @click.command()
 @survey_command(yes_option)
-def withdraw(client: AnalystClient, name: str, version: int, yes: bool) -> Told:
+def withdraw(client: AnalystClient, name: str, version: int, yes: bool) -> Output:
     """Take the published results of the survey NAME back; their files are deleted.
 
     From then on their address says that they were taken back. Who has saved them keeps them.
@@ -321,13 +321,11 @@ def withdraw(client: AnalystClient, name: str, version: int, yes: bool) -> Told:
 
 @click.command("list")
 @survey_command()
-def list_publications(client: AnalystClient, name: str, version: int) -> Told:
+def list_publications(client: AnalystClient, name: str, version: int) -> Output:
     """List the publications of the survey NAME, also those that were taken back."""
-    return {"publications": client.public_results(name, version)}, _listed
-
-
-def _listed(answer: dict[str, Any]) -> str:
-    return "\n".join(map(_line, answer["publications"])) or "No results were published."
+    return {
+        "publications": client.public_results(name, version)
+    }, lambda answer: "\n".join(map(_line, answer["publications"])) or "No results were published."
 
 
 def _line(told: PublicResultsDocument) -> str:

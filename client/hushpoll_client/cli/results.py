@@ -10,7 +10,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
     InTwoParts,
-    Told,
+    Output,
     analyst_command,
     job_watch,
     statistic_command,
@@ -162,7 +162,7 @@ def export(
     cells: str | None,
     language: str | None,
     design: Path | None,
-) -> Told:
+) -> Output:
     """Save the records of the survey NAME, with its manifest, in random order and without ids.
 
     A CSV file has no manifest. A text in it that begins like a formula (= + - @ or a tab) has an

@@ -9,10 +9,10 @@ import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst,
-    of_the_server,
     optional_url_option,
+    server_module,
     survey_command,
     version_option,
 )
@@ -60,7 +60,7 @@ def privacy_sheet(
     Two pages: what is collected, how it is randomised, epsilon beside published designs, who can
     learn what, how long it is kept, and a text for consent. It needs no token.
     """
-    sheet = of_the_server(_SHEET, "hushpoll privacy-sheet")
+    sheet = server_module(_SHEET, "hushpoll privacy-sheet")
     published, draft = _survey(survey, version, url)
     path = out or Path(f"{published.name}-privacy.html")
     form = FORMATS[path.suffix.lower()]
@@ -102,7 +102,7 @@ def _survey(survey: str, version: int | None, url: str | None) -> tuple[Publishe
         check=check_ending("codebook", _CODEBOOKS, ", ".join(_CODEBOOKS)),
     )
 )
-def codebook(client: AnalystClient, name: str, version: int, out: Path | None) -> Told:
+def codebook(client: AnalystClient, name: str, version: int, out: Path | None) -> Output:
     """Write the codebook of the survey NAME.
 
     It has every question in every language, its codes, block, protocol, epsilon and law, how to

@@ -12,7 +12,7 @@ import click
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import wait_for
 from hushpoll_client.cli.options import (
-    Told,
+    Output,
     analyst,
     analyst_command,
     job_watch,
@@ -150,7 +150,7 @@ def list_surveys(url: str, token: str | None, as_json: bool) -> None:
     ),
     yes_option,
 )
-def close(client: AnalystClient, name: str, version: int, grace: int | None, yes: bool) -> Told:
+def close(client: AnalystClient, name: str, version: int, grace: int | None, yes: bool) -> Output:
     """Close the survey NAME, for good."""
     agreed(
         f"Close {name} version {version}? Nobody can answer it then. This cannot be undone.",
@@ -170,7 +170,7 @@ def close(client: AnalystClient, name: str, version: int, grace: int | None, yes
 @click.argument("version", type=click.IntRange(min=1))
 @yes_option
 @analyst_command
-def delete_records(client: AnalystClient, name: str, version: int, yes: bool) -> Told:
+def delete_records(client: AnalystClient, name: str, version: int, yes: bool) -> Output:
     """Delete the records of VERSION of the survey NAME, which must be over, for good.
 
     Estimates and most cross-tables are still given; nothing can be exported or trained on any more.
@@ -190,7 +190,7 @@ def delete_records(client: AnalystClient, name: str, version: int, yes: bool) ->
 @click.argument("origins", nargs=-1, metavar="[ORIGIN]...")
 @click.option("--none", "clear", is_flag=True, help="Let no page answer it any more.")
 @analyst_command
-def origins(client: AnalystClient, name: str, origins: tuple[str, ...], clear: bool) -> Told:
+def origins(client: AnalystClient, name: str, origins: tuple[str, ...], clear: bool) -> Output:
     """Let web pages of each ORIGIN, and of no other, answer the survey NAME.
 
     An ORIGIN is scheme and host, such as https://survey.example.org. Without any, show which hold.
@@ -224,7 +224,7 @@ def origins(client: AnalystClient, name: str, origins: tuple[str, ...], clear: b
 @analyst_command
 def issue_tokens(
     client: AnalystClient, name: str, count: int, links: bool, out: Path | None
-) -> Told:
+) -> Output:
     """Issue single-use tokens for the respondents of the survey NAME, one a line.
 
     Each is worth one report, to any version of a survey with submission: token. They are shown this
@@ -277,7 +277,7 @@ def invite(
     timeout: float,
     codes: bool,
     out: Path | None,
-) -> Told:
+) -> Output:
     """Issue invitations to the survey NAME: a link for each respondent a line, or by mail.
 
     Each is redeemed once, for a token that the server cannot link to it, and so worth one report.
@@ -334,7 +334,7 @@ def remind(
     texts: Path | None,
     preview: bool,
     timeout: float,
-) -> Told:
+) -> Output:
     """Remind by mail those whose invitation to the survey NAME is not redeemed.
 
     Nobody who has redeemed gets a mail. A redeemed invitation is no report yet, and who has
@@ -349,7 +349,7 @@ def remind(
 
 @survey.command()
 @survey_command()
-def invitations(client: AnalystClient, name: str, version: int) -> Told:
+def invitations(client: AnalystClient, name: str, version: int) -> Output:
     """Show how many invitations to the survey NAME there are, and how many are redeemed.
 
     A redeemed invitation is no report yet, and nothing tells which report came of which.
@@ -359,7 +359,7 @@ def invitations(client: AnalystClient, name: str, version: int) -> Told:
 
 @survey.command()
 @survey_command()
-def tokens(client: AnalystClient, name: str, version: int) -> Told:
+def tokens(client: AnalystClient, name: str, version: int) -> Output:
     """Show how many respondents' tokens of the survey NAME are spent, and how many are not.
 
     Each report spends one. While a survey releases its reports on a schedule, the numbers are not
@@ -384,7 +384,7 @@ def _read_texts(path: Path | None) -> dict[str, JsonObject] | None:
     return document
 
 
-def _mails(name: str, version: int, mails: list[MailPreviewDocument]) -> Told:
+def _mails(name: str, version: int, mails: list[MailPreviewDocument]) -> Output:
     """Tell mails that nobody gets: their lines indented, so that none passes for one of ours."""
     document = {"survey": name, "version": version, "mails": mails}
     # A text of an answer is printed as one line; that of a mail keeps its own.
@@ -406,7 +406,7 @@ def _previewed(mails: list[MailPreviewDocument]) -> str:
     return "\n".join(parts).rstrip()
 
 
-def _mails_sent(client: AnalystClient, what: str, document: JobDocument, timeout: float) -> Told:
+def _mails_sent(client: AnalystClient, what: str, document: JobDocument, timeout: float) -> Output:
     """Wait for a job that sends mails, and tell what became of them."""
     if not timeout:
         return document, lambda job: f"{what}: hushpoll job show {job['id']} tells how far they are"
@@ -432,7 +432,7 @@ def _issued(
     survey: JsonMembers,
     count: int,
     out: Path | None,
-) -> Told:
+) -> Output:
     """Issue `count` secrets and tell a line of each; `words` say what, the lines, and of what."""
     what, kind, whole = words
     issued: list[str] = []

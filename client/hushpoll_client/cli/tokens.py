@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.cli.options import Told, analyst_command
+from hushpoll_client.cli.options import Output, analyst_command
 from hushpoll_shared.cli.terminal import CommandGroup
 from hushpoll_shared.wire.documents.administration import (
     RotateDocument,
@@ -56,7 +56,7 @@ def issue(
     label: str,
     surveys: tuple[str, ...],
     expires_in: int | None,
-) -> Told:
+) -> Output:
     """Issue a token and print it: it is shown this once."""
     answer = client.issue_token(scopes, label=label, expires_in=expires_in, surveys=surveys or None)
     return answer, _issued
@@ -64,7 +64,7 @@ def issue(
 
 @token.command("list")
 @analyst_command
-def list_tokens(client: AnalystClient) -> Told:
+def list_tokens(client: AnalystClient) -> Output:
     """List all tokens, without their secrets, which the server does not have."""
     return {"tokens": client.tokens()}, lambda answer: "\n".join(map(_listed, answer["tokens"]))
 
@@ -81,7 +81,7 @@ def list_tokens(client: AnalystClient) -> Told:
 @analyst_command
 def rotate(
     client: AnalystClient, token_id: str, overlap: int | None, expires_in: int | None
-) -> Told:
+) -> Output:
     """Replace the token ID by a new one with the same scopes and label.
 
     ID is the token's public id, its middle part: hp_ID_secret.
@@ -93,7 +93,7 @@ def rotate(
 @token.command()
 @click.argument("token_id", metavar="ID")
 @analyst_command
-def revoke(client: AnalystClient, token_id: str) -> Told:
+def revoke(client: AnalystClient, token_id: str) -> Output:
     """Refuse the token ID from now on."""
     client.revoke_token(token_id)
     return {"id": token_id, "state": "revoked"}, f"{token_id} is revoked"

@@ -70,7 +70,9 @@ class Device:
         self._unstored_consent = False
         self._config = config
         self._pacing = pacing
-        self._place = Place(server, token, limits, config.outbox_limit, self._send_after)
+        self._place = Place(
+            server, token, limits, config.outbox_limit, lambda: self._later(config.send_jitter)
+        )
         self._path = Path(path)
         self.losses = Losses(survey, on_loss, before_send)
         self._file = device_file(self._path, config, pacing)
@@ -189,9 +191,6 @@ class Device:
             *reports_path(self._survey),
             patience=patience,
         )
-
-    def _send_after(self) -> float:
-        return self._later(self._config.send_jitter)
 
     def _later(self, longest: float) -> float:
         now = self._pacing.now().timestamp()

@@ -180,7 +180,7 @@ class Ledger:
         return [
             Entry(
                 *(digest, key, epsilon_of(units), state, survey, version, server, number),
-                *(_read(text), reason, bool(withdrawable)),
+                *(Report.from_json(text) if text else None, reason, bool(withdrawable)),
             )
             for (
                 *(digest, key, units, state, survey, version, server, number, text, reason),
@@ -281,7 +281,8 @@ class Ledger:
                 "VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(published.digest, survey_digest(published.name)),
-                    *(_units(published.epsilon), published.name, published.version),
+                    *(int(Fraction(published.epsilon) * 10**12), published.name),
+                    published.version,
                     *(place.server, b64encode(report.id), report.to_json(), place.token),
                     place.send_after(),
                     None if report.secret is None else b64encode(report.secret),
@@ -292,10 +293,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._quick.close()
-
-
-def _read(text: str | None) -> Report | None:
-    return None if text is None else Report.from_json(text)
 
 
 def _again(connection: Connection, state: str, published: Published, place: Place) -> Report | None:
@@ -370,7 +367,3 @@ def _spent(connection: Connection, survey: str | None) -> Decimal:
 def epsilon_of(units: int) -> Decimal:
     """Return the epsilon of a row of the ledger."""
     return Decimal(format_epsilon(Decimal(f"{units}e-12")))
-
-
-def _units(epsilon: Decimal) -> int:
-    return int(Fraction(epsilon) * 10**12)

@@ -287,7 +287,8 @@ def build_preview(
         _select_line(published, block, options[block.name], asked)
         if block.name in options
         else _perturbed_line(published, block, asked, routers, domains)
-        for block in _as_they_stand(published)
+        # as they stand in the record, those of a draw together
+        for block in (field.block for field in published.layout.fields if field.block is not None)
         if block.name not in options or block.name == options[block.name].attributes[0]
     ]
     return Preview(
@@ -366,11 +367,6 @@ def _perturbed_line(
 def _draw_line(published: Published, draw: Draw) -> str:
     groups = any(not block.alone for block in published.blocks if block.name in draw.blocks)
     return draw_sentence(len(draw.blocks), draw.answer, groups=groups)
-
-
-def _as_they_stand(published: Published) -> list[Block]:
-    """Return the blocks as they stand in the record, those of a draw together."""
-    return [field.block for field in published.layout.fields if field.block is not None]
 
 
 def _select_line(

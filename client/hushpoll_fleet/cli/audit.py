@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.table import Table
 
 from hushpoll_fleet.audit import FEWEST_DRAWS, KINDS, MOST_DRAWS, SDKS, Finding, audit
 from hushpoll_protocols import PROTOCOLS, parse_epsilon
 from hushpoll_shared.cli.out_file import save_table, table_out_option
-from hushpoll_shared.cli.terminal import emit, json_option, progress, rendered, reports_errors
+from hushpoll_shared.cli.terminal import (
+    emit,
+    json_option,
+    new_table,
+    progress,
+    rendered,
+    reports_errors,
+)
 from hushpoll_shared.reading.pairs import read_list
 from hushpoll_shared.spelling.json_values import JsonMembers
 from hushpoll_shared.tables.result_table import ResultTable, columns
@@ -142,9 +148,8 @@ def command(
 
 def certificate(findings: list[Finding], draws: int, alpha: float, kind: str) -> str:
     """Return the findings as text."""
-    table = Table("SDK", "protocol", box=None, pad_edge=False)
-    for heading in ("epsilon", "realized", "bound", "share"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    numbers = ("epsilon", "realized", "bound", "share")
+    table = new_table(("SDK", "protocol"), numbers, box=None, pad_edge=False)
     table.add_column("verdict")
     for finding in findings:
         table.add_row(

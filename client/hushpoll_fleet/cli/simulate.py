@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -161,44 +162,20 @@ _NEEDS = (
 """An option, another that it needs, and what is said without that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationOptions:
-    """The values of the options; see the command's help."""
-
-    manifest_file: Path
-    data: Path | None
-    answers_from: str | None
-    respondents: int | None
-    ignore: tuple[str, ...]
-    bad_rows: Path | None
-    write_answers: Path | None
-    write_truth: Path | None
-    dry_run: bool
-    to_file: Path | None
-    url: str | None
-    token: str | None
-    token_file: Path | None
-    concurrency: int
-    bulk: bool
-    arrivals: str
-    duration: float | None
-    misbehave: tuple[str, ...]
-    offline_seconds: float
-    target: tuple[str, ...]
-    dask: str | None
-    seed: int | None
-    seeded_noise: bool
-    as_json: bool
+class SimulationOptions(SimpleNamespace):
+    """The values of the options by their names; see the command's help."""
 
     @property
     def count(self) -> int:
         """Respondents to draw."""
-        return self.respondents or 1000
+        drawn: int = self.respondents or 1000
+        return drawn
 
     @property
     def noise_seed(self) -> int | None:
         """The seed of the noise, if it is to be repeatable."""
-        return self.seed if self.bulk or self.seeded_noise else None
+        seed: int | None = self.seed if self.bulk or self.seeded_noise else None
+        return seed
 
     def check(self) -> None:
         """Refuse options that do not go together, naming them, as wrong usage."""

@@ -119,8 +119,18 @@ def run_json(
     Its standard error, where progress is drawn, goes through. `environment` comes on top of this
     process's own. Raises `CommandFailed`.
     """
+    document: JsonMembers = json.loads(_printed([*arguments, "--json"], directory, environment))
+    return document
+
+
+def run_command(arguments: Sequence[str], directory: Path) -> None:
+    """Run a ``hushpoll`` command and drop what it prints; may raise `CommandFailed`."""
+    _printed(arguments, directory, {})
+
+
+def _printed(arguments: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str:
     done = subprocess.run(  # noqa: S603  # this program, no shell
-        [*_HUSHPOLL, *arguments, "--json"],
+        [*_HUSHPOLL, *arguments],
         env={**os.environ, **environment},
         cwd=directory,
         stdin=subprocess.DEVNULL,
@@ -133,24 +143,7 @@ def run_json(
             f"hushpoll {arguments[0]} ended with code {done.returncode}; its message is above",
             done.returncode,
         )
-    document: JsonMembers = json.loads(done.stdout)
-    return document
-
-
-def run_command(arguments: Sequence[str], directory: Path) -> None:
-    """Run a ``hushpoll`` command and drop what it prints; may raise `CommandFailed`."""
-    done = subprocess.run(  # noqa: S603  # this program, no shell
-        [*_HUSHPOLL, *arguments],
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise CommandFailed(
-            f"hushpoll {arguments[0]} ended with code {done.returncode}; its message is above",
-            done.returncode,
-        )
+    return done.stdout
 
 
 def _line_before(stream: IO[str], deadline: float) -> str | None:

@@ -257,11 +257,9 @@ def _columns(
     names, header = [attribute.name for attribute in attributes], table.header
     for column in header:
         if column not in names and column not in ignored:
-            raise InvalidParameter(
-                f"{table.name} has the column {show(column)}, which the survey does not ask; "
-                f"remove it, or pass --ignore {word(column)}. The survey's attributes are "
-                f"{', '.join(names)}",
-                field="data",
+            raise table.refusal(
+                f"has the column {show(column)}, which the survey does not ask; remove it, or pass "
+                f"--ignore {word(column)}. The survey's attributes are {', '.join(names)}"
             )
     for name in sorted(ignored):
         if name in names:
@@ -275,14 +273,13 @@ def _columns(
         elif attribute.missing is not None and attribute.ask_if is None:
             positions.append(None)
         else:
-            raise InvalidParameter(
-                f"{table.name} has no column {attribute.name!r}, "
+            raise table.refusal(
+                f"has no column {attribute.name!r}, "
                 + (
                     "and the survey gives it no category for a missing answer"
                     if attribute.ask_if is None
                     else "a follow-up, whose values are empty where it is not asked"
                 )
-                + f"; add the column. The file's columns are {columns_named(header)}",
-                field="data",
+                + f"; add the column. The file's columns are {columns_named(header)}"
             )
     return positions

@@ -44,6 +44,7 @@ class GRR(FrequencyOracle):
     """Generalized randomized response; see the module and :class:`FrequencyOracle`."""
 
     name: ClassVar[str] = "GRR"
+    threshold_names: ClassVar[tuple[str, ...]] = ("R",)
 
     R: int
     """Words out of 2^64 that report one given other value."""
@@ -67,11 +68,6 @@ class GRR(FrequencyOracle):
     def likelihood_ratio(self) -> Fraction:
         """p/q."""
         return self.p / self.q
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        """R."""
-        return {"R": self.R}
 
     @cached_property
     def form(self) -> CodeForm:

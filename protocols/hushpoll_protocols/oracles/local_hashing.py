@@ -70,6 +70,8 @@ def bucket(a: int, b: int, code: int, g: int) -> int:
 class LocalHashing(FrequencyOracle):
     """GRR over g hashed buckets; a record is a, b (8 bytes each) and the bucket y (2 bytes)."""
 
+    threshold_names: ClassVar[tuple[str, ...]] = ("R",)
+
     g: int
     """Number of buckets, in [2, 65536]."""
 
@@ -90,11 +92,6 @@ class LocalHashing(FrequencyOracle):
     def likelihood_ratio(self) -> Fraction:
         """GRR's ratio over g buckets."""
         return self.p / Fraction(self.R, Q)
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        """R."""
-        return {"R": self.R}
 
     @cached_property
     def form(self) -> CodeForm:
@@ -185,11 +182,6 @@ class OLH(LocalHashing):
     @classmethod
     def _of_buckets(cls, k: int, epsilon: Decimal, g: int) -> Self:
         return cls(k=k, epsilon=epsilon, g=g, R=lie_threshold(g, epsilon))
-
-    @property
-    def parameters(self) -> dict[str, int | str]:
-        """The number of buckets."""
-        return {"g": self.g}
 
 
 def _without_rounding(k: int, epsilon: Decimal) -> int:

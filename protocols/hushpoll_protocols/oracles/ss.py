@@ -19,20 +19,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits, uniform_subset
 from hushpoll_protocols.errors import refusal_of, show
-from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
-from hushpoll_protocols.record_forms import BitForm, pack, unpack
+from hushpoll_protocols.oracle import BitOracle, decimal_fraction
+from hushpoll_protocols.record_forms import BitForm, pack
 from hushpoll_protocols.thresholds import Q, floor_in_exp
 
 if TYPE_CHECKING:
-    from random import Random
+    pass
 
 
 @dataclass(frozen=True)
-class SS(FrequencyOracle):
+class SS(BitOracle):
     """Subset selection; see the module and :class:`FrequencyOracle`."""
 
     name: ClassVar[str] = "SS"
     parameter_names: ClassVar[tuple[str, ...]] = ("omega",)
+    threshold_names: ClassVar[tuple[str, ...]] = ("P",)
 
     omega: int
     """Size of every reported subset, in [1, k-1]."""
@@ -78,16 +79,6 @@ class SS(FrequencyOracle):
         """p(k-omega)/((1-p)omega)."""
         return self.p * (self.k - self.omega) / ((1 - self.p) * self.omega)
 
-    @property
-    def thresholds(self) -> dict[str, int]:
-        """P."""
-        return {"P": self.P}
-
-    @property
-    def parameters(self) -> dict[str, int | str]:
-        """The subset's size."""
-        return {"omega": self.omega}
-
     @cached_property
     def form(self) -> BitForm:
         """A bit per value, of which omega are set."""
@@ -111,15 +102,6 @@ class SS(FrequencyOracle):
         if keep:
             members.append(value)
         return pack(members, self.k)
-
-    def singling_out(self, value: int, rng: Random) -> bytes:
-        """Return a subset of the value and omega - 1 others."""
-        return self.form.with_few_besides(value, rng)
-
-    def support(self, record: bytes) -> tuple[int, ...]:
-        """Return the subset."""
-        self.check(record)
-        return unpack(record)
 
     def probability(self, record: bytes, value: int) -> Fraction:
         """Return the chance of this one subset."""

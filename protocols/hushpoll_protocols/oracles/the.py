@@ -31,7 +31,8 @@ class THE(UnaryEncoding):
     parameter_names: ClassVar[tuple[str, ...]] = ("theta",)
 
     theta: Decimal
-    """Cut on the noisy histogram, in the open interval (0.5, 1), at most 4 places."""
+    """Cut on the noisy histogram, in the open interval (0.5, 1), at most 4 places; published as a
+    decimal string of four."""
 
     @classmethod
     def derive(cls, k: int, epsilon: Decimal, **parameters: Any) -> Self:
@@ -43,11 +44,6 @@ class THE(UnaryEncoding):
         keep = floor_in_exp(lambda e: Q * (1 - e / 2), of_truth)
         noise = ceil_in_exp(lambda e: Q * e / 2, of_others)
         return cls(k=k, epsilon=epsilon, P=keep, R=noise, theta=theta)
-
-    @property
-    def parameters(self) -> dict[str, int | str]:
-        """The threshold, as a decimal string of four places."""
-        return {"theta": str(self.theta)}
 
 
 def _parse_theta(value: object) -> Decimal:

@@ -17,17 +17,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushpoll_protocols.bits import Bits
-from hushpoll_protocols.oracle import FrequencyOracle, decimal_fraction
-from hushpoll_protocols.record_forms import BitForm, unpack
+from hushpoll_protocols.oracle import BitOracle, decimal_fraction
+from hushpoll_protocols.record_forms import BitForm
 from hushpoll_protocols.thresholds import EXACT, Q, ceil_in_exp
 
 if TYPE_CHECKING:
-    from random import Random
+    pass
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(FrequencyOracle):
+class UnaryEncoding(BitOracle):
     """A bit per value, perturbed independently."""
+
+    threshold_names: ClassVar[tuple[str, ...]] = ("P", "R")
 
     P: int
     """Words out of 2^64 that set the bit of the true value."""
@@ -49,11 +51,6 @@ class UnaryEncoding(FrequencyOracle):
     def likelihood_ratio(self) -> Fraction:
         """p(1-q)/(q(1-p))."""
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        """P and R."""
-        return {"P": self.P, "R": self.R}
 
     @cached_property
     def form(self) -> BitForm:
@@ -81,15 +78,6 @@ class UnaryEncoding(FrequencyOracle):
         digits[value] = "1" if words[value] < self.P else "0"
         digits.reverse()
         return int("".join(digits), 2).to_bytes(self.record_size, "little")
-
-    def singling_out(self, value: int, rng: Random) -> bytes:
-        """Return the record that supports the value alone."""
-        return self.form.with_few_besides(value, rng)
-
-    def support(self, record: bytes) -> tuple[int, ...]:
-        """Return the values whose bit is set."""
-        self.check(record)
-        return unpack(record)
 
     def probability(self, record: bytes, value: int) -> Fraction:
         """Return the product over the k independent bits."""

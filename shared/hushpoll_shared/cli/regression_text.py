@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines
-from hushpoll_shared.cli.terminal import COLUMNS, rendered
+from hushpoll_shared.cli.terminal import COLUMNS, new_table, rendered
 from hushpoll_shared.spelling.number_texts import (
     decimals_of,
     p_value_text,
@@ -98,13 +98,7 @@ def _fitted(document: Document) -> str:
 
 
 def _table(*headings: str, labels: int = 1) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for place, heading in enumerate(headings):
-        number = place >= labels
-        table.add_column(heading, no_wrap=number, justify="right" if number else "left")
-    return table
+    return new_table(headings[:labels], headings[labels:], box=None, pad_edge=False)
 
 
 def _coefficients(document: Document) -> Table:

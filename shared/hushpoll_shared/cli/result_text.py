@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from rich.table import Table
 
-from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.cli.terminal import new_table, rendered
 from hushpoll_shared.qualifying.domains import domain_line
 from hushpoll_shared.qualifying.verdict import not_shown
 from hushpoll_shared.querying.query import Query
@@ -149,11 +149,7 @@ def _titled(title: str, questions: Questions) -> str:
 
 
 def _table(section: ShownSection, title: str) -> Table:
-    table = Table(title=title or None, title_justify="left")
-    for name in section.names:
-        table.add_column(name, overflow="fold")
-    for column in section.columns:
-        table.add_column(column, justify="right", no_wrap=True)
+    table = new_table(section.names, section.columns, title=title or None)
     for line in section.lines:
         words, cells = line[: len(section.names)], line[len(section.names) :]
         table.add_row(*words, *map(three_digits, cells))

@@ -18,7 +18,7 @@ from hushpoll_shared.cli.result_text import (
     text_of_query,
     with_three_digits,
 )
-from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.cli.terminal import new_table, rendered
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED
 from hushpoll_shared.group_metrics import METRICS
 from hushpoll_shared.qualifying.possible import Ends, cut_words, shown_share
@@ -41,12 +41,9 @@ def joint_table_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTI
     about = [heading(answer), *asked_lines(map(str, answer["attributes"]), questions)]
     if part_is_noisy(verdict, "cells"):
         return rendered(*told, "", *about, *not_shown(len(answer["cells"])))
-    shown = Table(title_justify="left")
-    for name in answer["attributes"]:
-        shown.add_column(str(name), overflow="fold")
     level = f"{100 * float(answer['confidence']):g} % interval"
-    for column in ("estimate", "std. error", level, *(["likelihood"] if likely else [])):
-        shown.add_column(column, justify="right", no_wrap=True)
+    numbers = ("estimate", "std. error", level, *(["likelihood"] if likely else []))
+    shown = new_table(map(str, answer["attributes"]), numbers)
     for cell in answer["cells"]:
         shown.add_row(
             *map(str, cell["categories"]),
@@ -77,11 +74,7 @@ def tidy_text(answer: Mapping[str, Any], questions: Questions = NO_QUESTIONS) ->
     """Return the rows as a table, and what was left out; raises as `tidy_table`."""
     found = tidy_table(answer)
     names = [column.name for column in TIDY]
-    shown = Table()
-    for name in ("statistic", "about"):
-        shown.add_column(name, overflow="fold")
-    for name in ("estimate", ERROR, "interval"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    shown = new_table(("statistic", "about"), ("estimate", ERROR, "interval"))
     for cells in found.rows:
         row = dict(zip(names, cells, strict=True))
         about = ", ".join(str(row[name]) for name in _ABOUT if row[name] is not None)
@@ -245,10 +238,8 @@ def _pair(report: AuditDocument, questions: Questions) -> str:
     if about["protocol"] is not None:
         how = f"{printable(about['protocol'])}, epsilon {printable(about['epsilon'])}"
     reasons: dict[str, int] = {}
-    table = Table()
-    table.add_column("metric", overflow="fold")
-    for title in ("estimate", "std. error", f"{100 * float(report['confidence']):g} % interval"):
-        table.add_column(title, justify="right", no_wrap=True)
+    level = f"{100 * float(report['confidence']):g} % interval"
+    table = new_table(("metric",), ("estimate", "std. error", level))
     table.add_column("conclusion", no_wrap=True)
     for section in ("metrics", "rates", "shares"):
         table.add_section()

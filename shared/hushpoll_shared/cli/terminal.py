@@ -10,7 +10,7 @@ import errno
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
@@ -26,6 +26,7 @@ except ImportError:
     raise MissingExtra("cli", "the command line") from None
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Task
     from rich.table import Table
 
@@ -139,7 +140,7 @@ def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]],
     return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
-def agreed(question: str, *, yes: bool) -> None:
+def agreed(question: str, *, yes: bool = False) -> None:
     """Ask a question on standard error; end the command, with code 1, unless the answer is yes.
 
     With `yes`, as ``--yes`` gives it, the answer is known.
@@ -195,6 +196,20 @@ def usable(words: Callable[[], _Result]) -> _Result:
             "address is a hushpoll server's and that both sides have the same version",
             retryable=False,
         ) from None
+
+
+def new_table(
+    labels: Iterable[str], numbers: Iterable[str], *, title: str | None = None, **look: Any
+) -> Table:
+    """Return an empty table; of its columns, `labels` may be wrapped and `numbers` are not."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", **look)
+    for name in labels:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
 def rendered(*parts: Table | str) -> str:
@@ -267,13 +282,19 @@ def _part(table: Table, places: list[int], *, rows: int | None = None) -> Table:
     return part
 
 
-@contextmanager
-def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show a bar, rate and time left on standard error; yields what takes the steps just done."""
+def _standard_error() -> Console | None:
+    """Return standard error as a console; None where it is no terminal."""
     from rich.console import Console
 
     console = Console(stderr=True, markup=False, emoji=False)
-    if not console.is_terminal:
+    return console if console.is_terminal else None
+
+
+@contextmanager
+def progress(description: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a bar, rate and time left on standard error; yields what takes the steps just done."""
+    console = _standard_error()
+    if console is None:
         yield lambda _: None
         return
     # Only long commands on a terminal pay for importing it.
@@ -307,10 +328,8 @@ def progress(description: str, total: int | None = None) -> Iterator[Callable[[i
 @contextmanager
 def waiting(description: str) -> Iterator[Callable[[str], None]]:
     """Show on a terminal's standard error a work's state and time; yields what takes the state."""
-    from rich.console import Console
-
-    console = Console(stderr=True, markup=False, emoji=False)
-    if not console.is_terminal:
+    console = _standard_error()
+    if console is None:
         yield lambda _: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

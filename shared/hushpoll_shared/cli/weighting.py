@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, asked_lines, with_three_digits
-from hushpoll_shared.cli.terminal import rendered
+from hushpoll_shared.cli.terminal import new_table, rendered
 from hushpoll_shared.qualifying.possible import cut_words, shown_share
 from hushpoll_shared.qualifying.subject import heading
 from hushpoll_shared.qualifying.verdict import not_shown, part_is_noisy
@@ -58,10 +58,9 @@ def read_cell_weights(path: Path, published: Published | None = None) -> dict[st
     with open_table(path, field="weights") as table:
         *attributes, last = table.header
         if not attributes:
-            raise InvalidParameter(
-                f"{table.name} has the one column {show(last)}; its first row must name one "
-                "attribute or several, and last the column of weights, such as region,weight",
-                field="weights",
+            raise table.refusal(
+                f"has the one column {show(last)}; its first row must name one attribute or "
+                "several, and last the column of weights, such as region,weight"
             )
         numbers = NumberColumn(table, len(attributes))
         rows = [
@@ -86,10 +85,9 @@ def _cells(table: TableReader, attributes: list[str], published: Published | Non
                 )
         cell = tuple(row.cells[:-1])
         if cell in seen:
-            raise InvalidParameter(
-                f"{table.name} {row.place} has the cell {', '.join(map(show, cell))} again, after "
-                f"{seen[cell].place}; give each cell one weight",
-                field=table.field,
+            raise table.refusal(
+                f"{row.place} has the cell {', '.join(map(show, cell))} again, after "
+                f"{seen[cell].place}; give each cell one weight"
             )
         seen[cell] = row
         yield row
@@ -133,11 +131,8 @@ def _of_attribute(answer: Mapping[str, Any]) -> list[Table | str]:
     level = f"{100 * float(answer['confidence']):g} % interval"
     rows = answer["shares"]
     with_totals = any(row["total"] is not None for row in rows)
-    table = Table(title=str(answer["attribute"]), title_justify="left")
-    table.add_column("category", overflow="fold")
     headings = ["weighted", "std. error", level, "unweighted", *(["people"] if with_totals else [])]
-    for title in headings:
-        table.add_column(title, justify="right", no_wrap=True)
+    table = new_table(("category",), headings, title=str(answer["attribute"]))
     for row in rows:
         numbers = ["", "", "cannot conclude"]
         if row["value"] is not None:

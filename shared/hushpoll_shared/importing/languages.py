@@ -112,13 +112,10 @@ class Languages:
         """Return the sentences that name the texts that were too long."""
         return [
             f"In {tag!r} {len(texts)} text{'s are' if len(texts) > 1 else ' is'} cut: write "
-            f"{'them' if len(texts) > 1 else 'it'} shorter ({', '.join(_starts(texts))})."
+            f"{'them' if len(texts) > 1 else 'it'} shorter "
+            f"({', '.join(sorted(show(text[:30]) for text in texts))})."
             for tag, texts in self._cut.items()
         ]
-
-
-def _starts(texts: set[str]) -> list[str]:
-    return sorted(show(text[:30]) for text in texts)
 
 
 def tag_of(name: str) -> str | None:

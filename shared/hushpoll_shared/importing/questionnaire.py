@@ -35,7 +35,7 @@ class Choice:
     """What is read, by language."""
 
     @classmethod
-    def read_as(cls, code: str) -> Self:
+    def of_code(cls, code: str) -> Self:
         """Return a choice that is read as it is stored."""
         return cls(code, {UNNAMED: code})
 
@@ -92,11 +92,11 @@ class Question:
     undecided: tuple[str, ...] = ()
     """What of it its author must decide, as sentences."""
 
-    def noted(self, *notes: str) -> Question:
+    def with_notes(self, *notes: str) -> Question:
         """Return it with more of what the reader changed."""
         return replace(self, notes=(*self.notes, *notes))
 
-    def dropped(self, reason: str) -> DroppedPart:
+    def drop(self, reason: str) -> DroppedPart:
         """Return what the report says of it where it has no form here."""
         return DroppedPart(self.name, self.where, reason)
 

@@ -315,13 +315,13 @@ def _read(question: Question, given: FormMembers, kind: str) -> Question | Dropp
         if asked in ("number", "range"):
             return _whole_number(question, given, slider=False)
         if asked in ("date", "datetime-local", "month", "time", "week"):
-            return question.dropped(left_out.MOMENT)
-        return question.dropped(left_out.FREE_TEXT)
+            return question.drop(left_out.MOMENT)
+        return question.drop(left_out.FREE_TEXT)
     if kind == "slider":
         reason = "It asks for two numbers at once; ask a question for each."
-        return question.dropped(reason)
+        return question.drop(reason)
     reason = left_out.DROPPED.get(kind, f"Its type {kind!r} has no form here.")
-    return question.dropped(reason)
+    return question.drop(reason)
 
 
 def _choosing(
@@ -330,7 +330,7 @@ def _choosing(
     for key in ("choicesByUrl", "choicesFromQuestion"):
         if given.get(key):
             reason = f"Its choices come from elsewhere ({key}); list them."
-            return question.dropped(reason)
+            return question.drop(reason)
     choices, doubtful = _choices(given.get("choices"), pictures=pictures)
     counted = _counted(given)
     if choices and counted:
@@ -405,7 +405,7 @@ def _counted(given: FormMembers) -> list[Choice]:
     step = _whole(given.get("choicesStep")) or 1
     if low is None or high is None or step < 1:
         return []
-    return [Choice.read_as(str(one)) for one in range(low, high + 1, step)[:1000]]
+    return [Choice.of_code(str(one)) for one in range(low, high + 1, step)[:1000]]
 
 
 def _rating(question: Question, given: FormMembers) -> Question:
@@ -433,7 +433,7 @@ def _rating(question: Question, given: FormMembers) -> Question:
     return replace(
         question,
         kind=Kind.ONE,
-        choices=tuple(map(Choice.read_as, values)),
+        choices=tuple(map(Choice.of_code, values)),
         notes=(*notes, f"Its steps of {step} become {len(values)} choices."),
     )
 
@@ -469,7 +469,7 @@ def _matrix(
     many = given.get("cellType") == "checkbox"
     required = _yes(given.get("isAllRowRequired")) or _yes(given.get("eachRowRequired"))
     if not rows:
-        yield question.dropped("It has no rows.")
+        yield question.drop("It has no rows.")
         return
     left.notes += [f"Of {what}: {note}" for note in (*of_rows, *of_columns, *_of_table(given))]
     for row in rows:
@@ -508,7 +508,7 @@ def _cells(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     rows, of_rows = _choices(given.get("rows"))
     what = f"the matrix {show(question.name)} ({question.where})"
     if not rows or not columns:
-        yield question.dropped("It has no rows, or no columns with a name.")
+        yield question.drop("It has no rows, or no columns with a name.")
         return
     lost = [
         note
@@ -553,7 +553,7 @@ def _items(question: Question, given: FormMembers, left: _Left) -> Iterator[Ques
     items = given.objects("items")
     what = f"the question {show(question.name)} ({question.where})"
     if not items:
-        yield question.dropped(left_out.FREE_TEXT)
+        yield question.drop(left_out.FREE_TEXT)
         return
     note = f"It is a field of {question.name!r}, as a question of its own."
     left.notes += [f"Of {what}: {one}" for one in _of_table(given)]

@@ -301,7 +301,7 @@ def _part(row: Row, kind: str, form: _Form) -> Question | DroppedPart:
     if choosing:
         made = _choosing(question, row, choosing, form)
         if isinstance(made, Question):
-            made = made.noted(*form.said.get(choosing["list"].strip(), []))
+            made = made.with_notes(*form.said.get(choosing["list"].strip(), []))
     elif kind.lower() in _WHOLE or kind.lower() in _FRACTIONS:
         made = _number(question, row, fractions=kind.lower() in _FRACTIONS)
     elif kind.lower() == "range":
@@ -352,20 +352,20 @@ def _choosing(
 ) -> Question | DroppedPart:
     kind, of = " ".join(match["kind"].lower().split()), match["list"].strip()
     if "file" in kind or "external" in kind:
-        return question.dropped(_ELSEWHERE)
+        return question.drop(_ELSEWHERE)
     if kind == "rank":
-        return question.dropped(left_out.ORDER)
+        return question.drop(left_out.ORDER)
     look = form.look(row)
     if "search(" in "".join(row.get("appearance").lower().split()):
-        return question.dropped(_ELSEWHERE_SEARCHED)
+        return question.drop(_ELSEWHERE_SEARCHED)
     if "label" in look:
         form.groups[-1].heads[of] = Table(question.name, question.words, question.help)
-        return question.dropped(_HEADS_A_TABLE)
+        return question.drop(_HEADS_A_TABLE)
     if of.startswith("${"):
         reason = f"Its choices are the answers to {of}, which are not known beforehand; list them."
-        return question.dropped(reason)
+        return question.drop(reason)
     if of not in form.lists:
-        return question.dropped(
+        return question.drop(
             f"Its list of choices {of!r} is not in the file; add it to the sheet of choices."
         )
     choices, notes = list(form.lists[of]), list(question.notes)
@@ -412,12 +412,12 @@ def _choosing(
 
 
 def _without_constraint(question: Question, row: Row) -> Question:
-    return question.noted(f"Its constraint {row.get('constraint')!r} is left out.")
+    return question.with_notes(f"Its constraint {row.get('constraint')!r} is left out.")
 
 
 def _number(question: Question, row: Row, *, fractions: bool) -> Question:
     if fractions:
-        question = question.noted(left_out.NO_DECIMALS)
+        question = question.with_notes(left_out.NO_DECIMALS)
     if not row.get("constraint"):
         return question
     try:
@@ -441,21 +441,21 @@ def _range(question: Question, row: Row) -> Question | DroppedPart:
             for key, default in (("start", "1"), ("end", "10"), ("step", "1"))
         )
     except ValueError:
-        return question.dropped(
+        return question.drop(
             f"Its parameters {row.get('parameters')!r} are no numbers start, end and step."
         )
     if given:
-        question = question.noted(f"Of its parameters is left out: {listed(given)}.")
+        question = question.with_notes(f"Of its parameters is left out: {listed(given)}.")
     if step == 1 and start.is_integer() and end.is_integer() and start < end:
         return replace(question, low=start, high=end, ordered=True)
     if step <= 0 or end <= start or (end - start) / step > 1000:
-        return question.dropped("Its range has no steps that can be listed.")
+        return question.drop("Its range has no steps that can be listed.")
     count = int((end - start) / step + 1e-9) + 1
     values = [f"{start + place * step:.10g}" for place in range(count)]
     return replace(
         question,
         kind=Kind.ONE,
-        choices=tuple(map(Choice.read_as, values)),
+        choices=tuple(map(Choice.of_code, values)),
         ordered=True,
         notes=(*question.notes, f"Its steps of {step:g} become {count} choices."),
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.reading.pairs import read_list
+from hushpoll_shared.reading.pairs import quoted, read_list
 from hushpoll_shared.spelling.text import show
 
 Where = Mapping[str, Sequence[str]]
@@ -60,8 +60,10 @@ def checked_where(where: object) -> dict[str, tuple[str, ...]] | None:
 
 def spelled_where(where: Where) -> str:
     """Return conditions as a text."""
+    marks = '",;'
     return ";".join(
-        f"{name}={','.join(map(_quoted, categories))}" for name, categories in where.items()
+        f"{name}={','.join(quoted(one, marks) for one in categories)}"
+        for name, categories in where.items()
     )
 
 
@@ -75,11 +77,6 @@ def _distinct(name: str, categories: tuple[str, ...], field: str) -> tuple[str, 
         if category in categories[:place]:
             raise refusal_of(field)(f"names {show(category)} of {show(name)} twice; give it once")
     return categories
-
-
-def _quoted(category: str) -> str:
-    plain = category == category.strip() and not re.search('[",;]', category)
-    return category if plain else '"' + category.replace('"', '""') + '"'
 
 
 def domain_line(where: Any) -> str:

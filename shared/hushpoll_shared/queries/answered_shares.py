@@ -13,12 +13,10 @@ from hushpoll_shared.queries.parts import (
     HOW_TO_READ,
     UNKNOWN,
     SummaryEstimate,
-    says_nothing,
     with_reports,
 )
 from hushpoll_shared.querying.query import Query, confidence, parameter
-from hushpoll_shared.querying.result import Result, Section, Tells, member
-from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
+from hushpoll_shared.querying.result import Result, Section, Tells, member, says_nothing
 from hushpoll_shared.survey.questions.follow_ups import NOT_ASKED
 
 
@@ -103,10 +101,7 @@ class SharesOfAnswered(Result):
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals, and whom the shares are about."""
-        rows = [row for one in self.attributes for row in (one.answered, *one.categories)]
-        if says_nothing(rows):
-            yield CANNOT_CONCLUDE
-        yield self.intervals
+        yield from super().notes()
         yield self.assumption
 
     def methods(self) -> Mapping[str, object]:

@@ -12,11 +12,9 @@ from hushpoll_shared.queries.parts import (
     ESTIMATE,
     HOW_TO_READ,
     BoundedEstimate,
-    says_nothing,
 )
 from hushpoll_shared.querying.query import Query, confidence, parameter, simultaneous
 from hushpoll_shared.querying.result import GROUPS, Result, Section, Tells, member
-from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,12 +84,6 @@ class SharesInGroups(Result):
                 half_width=half_width(self.differences),
                 most=DIFFERENCE,
             )
-
-    def notes(self) -> Iterator[str]:
-        """Yield what "cannot conclude" means where it is said, and how to read the intervals."""
-        if says_nothing((*self.shares, *(self.differences or ()))):
-            yield CANNOT_CONCLUDE
-        yield self.intervals
 
     def methods(self) -> Mapping[str, object]:
         """Return what was asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from hushpoll_shared.qualifying.possible import DIFFERENCES, SHARES, Possible
 from hushpoll_shared.qualifying.verdict import Reach, half_width
@@ -17,7 +17,6 @@ from hushpoll_shared.queries.parts import (
     ends_of,
     has_intervals,
     length_of,
-    says_nothing,
     spelled_scale,
 )
 from hushpoll_shared.queries.parts import (
@@ -25,7 +24,6 @@ from hushpoll_shared.queries.parts import (
 )
 from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter, simultaneous
 from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
-from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_quantiles, parse_scores, spelled_scores
 
 SCORES: Final = Spelling(parse_scores, spelled_scores, "SCORE,SCORE...")
@@ -289,12 +287,7 @@ class OrderedSummary(Result):
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals, and what is not known."""
-        groups = (*self.groups, *(self.differences or ()))
-        rows: list[Any] = [estimate for group in groups for _, estimate in group.there()]
-        rows += [quantile for group in self.groups for quantile in group.quantiles]
-        if says_nothing(rows):
-            yield CANNOT_CONCLUDE
-        yield self.intervals
+        yield from super().notes()
         if self.differences is not None and any(one.quantiles for one in self.groups):
             yield "Quantiles have no difference with an interval."
         if self.rounded:

@@ -27,14 +27,20 @@ from hushpoll_shared.queries.parts import (
     estimate_cell,
     length_of,
     limits_cell,
-    says_nothing,
     spelled_scale,
 )
 from hushpoll_shared.queries.parts import (
     Score as ScoreRow,
 )
 from hushpoll_shared.querying.query import confidence, parameter, simultaneous
-from hushpoll_shared.querying.result import Line, Section, Tells, TextColumn, member
+from hushpoll_shared.querying.result import (
+    Line,
+    Section,
+    Tells,
+    TextColumn,
+    member,
+    says_nothing,
+)
 from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score
 

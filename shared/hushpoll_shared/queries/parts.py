@@ -44,14 +44,6 @@ def with_reports(title: str, n: int | None) -> str:
     return title if n is None else f"{title} ({n:,} reports answer it)"
 
 
-def says_nothing(rows: Iterable[Any]) -> bool:
-    """Return whether one of the estimates is none, or has a set that holds everything."""
-    return any(
-        row is not None and (row.value is None or getattr(row, "says_nothing", False))
-        for row in rows
-    )
-
-
 def estimate_cell(row: Any) -> str:
     """Return an estimate as text; empty where there is none."""
     return "" if row.value is None else f"{row.value:.4f}"

@@ -15,7 +15,6 @@ from hushpoll_shared.queries.parts import (
     ends_of,
     has_intervals,
     length_of,
-    says_nothing,
     spelled_scale,
 )
 from hushpoll_shared.queries.parts import (
@@ -24,16 +23,15 @@ from hushpoll_shared.queries.parts import (
 from hushpoll_shared.queries.simultaneous_estimates import TOGETHER
 from hushpoll_shared.querying.query import Query, Spelling, confidence, parameter
 from hushpoll_shared.querying.result import Line, Result, Section, Tells, TextColumn, member
-from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.spelling.scores import Score, parse_scores_of, spelled_scores
 
-
-def _spelled(scores: Mapping[str, Sequence[Score]]) -> str:
-    return ";".join(f"{of}={spelled_scores(each)}" for of, each in scores.items())
-
-
 NAMES: Final = Spelling(lambda text, _: tuple(text.split(",")), ",".join, "NAME", joiner=",")
-SCORES_OF: Final = Spelling(parse_scores_of, _spelled, "NAME=SCORE,SCORE...", joiner=";")
+SCORES_OF: Final = Spelling(
+    parse_scores_of,
+    lambda scores: ";".join(f"{of}={spelled_scores(each)}" for of, each in scores.items()),
+    "NAME=SCORE,SCORE...",
+    joiner=";",
+)
 MEANS: Final = (
     TextColumn("mean", ESTIMATE[0].cell),
     ESTIMATE[1],
@@ -121,9 +119,7 @@ class MeansTogether(Result):
 
     def notes(self) -> Iterator[str]:
         """Yield how to read the intervals."""
-        if says_nothing(self.means):
-            yield CANNOT_CONCLUDE
-        yield self.intervals
+        yield from super().notes()
         if any(has_intervals(one.scale) for one in self.scales):
             yield "Answers that are intervals of numbers count with their middle."
         for one in self.left_out:

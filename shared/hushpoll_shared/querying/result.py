@@ -15,11 +15,15 @@ from hushpoll_shared.qualifying.subject import OfFile, OfRelease, heading, optio
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reaches_of_shares
 from hushpoll_shared.querying.documents import member as member
 from hushpoll_shared.querying.documents import read_members, to_json
+from hushpoll_shared.spelling.intervals import CANNOT_CONCLUDE
 from hushpoll_shared.tables.result_table import Cell
 
 _WHERE_THERE_ARE: Final = ("where", "small_groups", "options")
 """Members that the JSON has only where they say something."""
 
+
+OF_RELEASE: Final = ("survey", "version", "digest", "release", "released_at", "next_release")
+"""What an answer says of its survey and release, which a result in Python does not know."""
 
 GROUPS: Final = "shares in groups"
 """A kind of finding: the largest difference of shares between groups."""
@@ -108,6 +112,15 @@ class Section:
         return self.part if isinstance(self.part, str) else self.part(row)
 
 
+def says_nothing(rows: Iterable[Any]) -> bool:
+    """Return whether one of the estimates is none, or has a set that holds everything."""
+    return any(
+        row is not None
+        and (getattr(row, "value", row) is None or getattr(row, "says_nothing", False))
+        for row in rows
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What a query comes to."""
@@ -163,7 +176,9 @@ class Result:
         return ()
 
     def notes(self) -> Iterator[str]:
-        """Yield the sentences below all sections."""
+        """Yield the sentences below all sections; the first where a row cannot conclude."""
+        if says_nothing(line.row for one in self.sections() for line in one.lines()):
+            yield CANNOT_CONCLUDE
         intervals = getattr(self, "intervals", None)
         if intervals is not None:
             yield intervals
@@ -206,10 +221,9 @@ class Result:
     def about_and_how(self) -> dict[str, object]:
         """Return the lines of the sheet of methods, in words; what it lacks is None."""
         about = self._about()
-        order = ("survey", "version", "digest", "release", "released_at", "next_release")
         return {
             "verdict": None if self.verdict is None else self.verdict.sentence,
-            **{name: about.get(name) for name in order},
+            **{name: about.get(name) for name in OF_RELEASE},
             **self._named("n"),
             COLUMN: None if self.where is None else where_words(self.where),
             "pending": about.get("pending"),

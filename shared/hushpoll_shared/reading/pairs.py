@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from hushpoll_protocols.errors import InvalidParameter
@@ -30,21 +30,20 @@ def read_pair(
     `names` are the keys that there are; without them a text with several ``=`` needs quotes.
     Refuses a text that can be cut in two ways.
     """
-    quoted = _QUOTED_KEY.fullmatch(text)
-    if quoted is not None:
-        return _doubled(quoted[1]), _value(quoted[2])
+    in_quotes = _QUOTED_KEY.fullmatch(text)
+    if in_quotes is not None:
+        return _doubled(in_quotes[1]), _value(in_quotes[2])
     cuts = [at for at, sign in enumerate(text) if sign == "=" and 0 < at < len(text) - 1]
     if names is not None:
         known = [at for at in cuts if text[:at] in names]
         cuts = known or cuts[:1]
     if not cuts:
-        raise InvalidParameter(f"{field} is {show(text)}; give {form}", field=_plain(field))
+        raise _refusal(field)(f"is {show(text)}; give {form}")
     if len(cuts) > 1:
         keys = " or ".join(show(text[:at]) for at in cuts)
-        raise InvalidParameter(
-            f"{field} is {show(text)}, which may be of {keys}; put the name into quotes, such as "
-            f"{_spelled(text, cuts[-1])}",
-            field=_plain(field),
+        spelled = shlex.quote(f"{quoted(text[: cuts[-1]])}={text[cuts[-1] + 1 :]}")
+        raise _refusal(field)(
+            f"is {show(text)}, which may be of {keys}; put the name into quotes, such as {spelled}"
         )
     return text[: cuts[0]], _value(text[cuts[0] + 1 :])
 
@@ -57,9 +56,7 @@ def read_pairs(
     for text in texts:
         key, value = read_pair(text, field=field, form=form, names=names)
         if key in pairs:
-            raise InvalidParameter(
-                f"{field} names {show(key)} twice; give it once", field=_plain(field)
-            )
+            raise _refusal(field)(f"names {show(key)} twice; give it once")
         pairs[key] = value
     return pairs
 
@@ -76,21 +73,18 @@ def read_list(text: str, *, field: str, names: Collection[str] | None = None) ->
     cuts = [] if names is None else _cut(parts, frozenset(names))
     if len(cuts) > 1:
         ways = " or ".join(show(cut) for cut in cuts)
-        raise InvalidParameter(
-            f"{field} is {show(text)}, which may be {ways}; put the names with commas into quotes",
-            field=_plain(field),
+        raise _refusal(field)(
+            f"is {show(text)}, which may be {ways}; put the names with commas into quotes"
         )
     items = cuts[0] if cuts else [part.strip() for part in parts]
     if not all(items):
-        raise InvalidParameter(
-            f"{field} is {show(text)}, which has an empty name; remove a comma", field=_plain(field)
-        )
+        raise _refusal(field)(f"is {show(text)}, which has an empty name; remove a comma")
     return items
 
 
-def quoted(name: str) -> str:
-    """Return a name as a list or a pair takes it, whatever it holds."""
-    plain = name == name.strip() and not re.search('[",=]', name)
+def quoted(name: str, marks: str = '",=') -> str:
+    """Return a name as a list or a pair takes it, whatever it holds; `marks` end one."""
+    plain = name == name.strip() and not set(marks).intersection(name)
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
@@ -113,10 +107,9 @@ def _quoted_items(text: str, field: str) -> list[str]:
         found = _ITEM.match(text, at)
         item = "" if found is None else _doubled(found[1] or "") or (found[2] or "").strip()
         if found is None or not item:
-            raise InvalidParameter(
-                f"{field} is {show(text)}; write names with commas between them, put a name with a "
-                "comma into quotes, and write a quote inside it twice",
-                field=_plain(field),
+            raise _refusal(field)(
+                f"is {show(text)}; write names with commas between them, put a name with a "
+                "comma into quotes, and write a quote inside it twice"
             )
         items.append(item)
         at = found.end()
@@ -133,9 +126,7 @@ def _doubled(text: str) -> str:
     return text.replace('""', '"')
 
 
-def _spelled(text: str, at: int) -> str:
-    return shlex.quote(f"{quoted(text[:at])}={text[at + 1 :]}")
-
-
-def _plain(field: str) -> str:
-    return field.removeprefix("--").replace("-", "_")
+def _refusal(option: str) -> Callable[[str], InvalidParameter]:
+    """Return what makes the refusal of an option, whose name begins the message, of its fault."""
+    field = option.removeprefix("--").replace("-", "_")
+    return lambda fault: InvalidParameter(f"{option} {fault}", field=field)

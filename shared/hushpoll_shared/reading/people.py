@@ -103,35 +103,29 @@ def read_people(
         for row in table.rows():
             found.append((row.place, _person_of(table, row, languages)))
             if len(found) > most:
-                raise InvalidParameter(
-                    f"{table.name} has more than {most:,} people; split it, and invite each part",
-                    field=field,
+                raise table.refusal(
+                    f"has more than {most:,} people; split it, and invite each part"
                 )
-        called = table.name
     if not found:
-        raise InvalidParameter(
-            f"{called} has a header and no row; give a row for each person", field=field
-        )
+        raise table.refusal("has a header and no row; give a row for each person")
     try:
         check_different(found)
     except InvalidParameter as error:
-        raise InvalidParameter(f"{called}: {error}", field=field) from None
+        raise InvalidParameter(f"{table.name}: {error}", field=field) from None
     return [one for _, one in found]
 
 
 def _check_columns(table: TableReader) -> None:
     if COLUMNS[0] not in table.header:
-        raise InvalidParameter(
-            f"{table.name} has no column {show(COLUMNS[0])}, and its columns are "
-            f"{', '.join(table.header)}; name the one with the addresses so",
-            field=table.field,
+        raise table.refusal(
+            f"has no column {show(COLUMNS[0])}, and its columns are {', '.join(table.header)}; "
+            "name the one with the addresses so"
         )
     for column in table.header:
         if column not in COLUMNS:
-            raise InvalidParameter(
-                f"{table.name} has a column {show(column)}, and a table of people has "
-                f"{', '.join(COLUMNS)}{remedy_for(column, COLUMNS)}; rename or remove it",
-                field=table.field,
+            raise table.refusal(
+                f"has a column {show(column)}, and a table of people has "
+                f"{', '.join(COLUMNS)}{remedy_for(column, COLUMNS)}; rename or remove it"
             )
 
 

@@ -89,11 +89,10 @@ class TableReader:
             elif faults is not None:
                 faults(row, f"the header names {_counted(width, 'column')}: give as many values")
             else:
-                raise InvalidParameter(
-                    f"{self.name} {row.place} has {_counted(len(cells), 'value')}, and the header "
-                    f"names {_counted(width, 'column')}; give one value per column, put a text "
-                    "with a comma into quotes, and write a number with a point",
-                    field=self.field,
+                raise self.refusal(
+                    f"{row.place} has {_counted(len(cells), 'value')}, and the header names "
+                    f"{_counted(width, 'column')}; give one value per column, put a text with a "
+                    "comma into quotes, and write a number with a point"
                 )
 
     def number(self, row: Row, position: int, *, beyond: bool = False) -> float:
@@ -105,9 +104,11 @@ class TableReader:
 
     def refused(self, row: Row, column: str, why: str) -> InvalidParameter:
         """Return the refusal of a cell: file, row, column, and what is wrong with its value."""
-        return InvalidParameter(
-            f"{self.name} {row.place}, column {word(column)}: {why}", field=self.field
-        )
+        return self.refusal(f"{row.place}, column {word(column)}: {why}")
+
+    def refusal(self, fault: str) -> InvalidParameter:
+        """Return the refusal of the file, whose name begins the message, for a fault."""
+        return InvalidParameter(f"{self.name} {fault}", field=self.field)
 
 
 class NumberColumn:

@@ -31,7 +31,7 @@ class Facts:
     """Of one that may be missing, where that is not null."""
 
 
-def present(source: object, *names: str) -> JsonMembers:
+def members_of(source: object, *names: str) -> JsonMembers:
     """Return those of some fields of an object that are not None, as JSON."""
     values = {name: getattr(source, name) for name in names}
     return {name: _as_json(value) for name, value in values.items() if value is not None}

@@ -11,7 +11,7 @@ from typing import Any, Final
 from hushpoll_protocols import InvalidParameter, format_epsilon, parse_epsilon
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.clock import parse_timestamp
-from hushpoll_shared.spelling.json_values import present
+from hushpoll_shared.spelling.json_values import members_of
 from hushpoll_shared.spelling.text import (
     TITLE_LENGTH,
     check_name,
@@ -268,21 +268,23 @@ class Terms:
 
     def _terms_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {
-            **present(self, "name", "version", "title"),
+            **members_of(self, "name", "version", "title"),
             "epsilon": format_epsilon(self.epsilon),
             "split": self.split.to_json(),
-            **present(self, "submission", "minimum_batch", "attributes", "description"),
-            **present(self, "operator", "purpose", "language", "opens", "closes", "thanks", "logo"),
+            **members_of(self, "submission", "minimum_batch", "attributes", "description"),
+            **members_of(
+                self, "operator", "purpose", "language", "opens", "closes", "thanks", "logo"
+            ),
         }
         if self.translations:
             document["translations"] = {
                 translation.language: translation.to_dict() for translation in self.translations
             }
         lists = [key for key in ("together", "selects", "draws", "matrices") if getattr(self, key)]
-        document |= present(self, *lists)
+        document |= members_of(self, *lists)
         if self.shared_device:
             document["shared_device"] = True
-        document |= present(self, "protected")
+        document |= members_of(self, "protected")
         # Surveys published before this term existed mean the same, and keep their digest.
         if self.release != DAILY:
             document["release"] = self.release

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     HELP_LENGTH,
@@ -68,7 +68,7 @@ class Question:
 
     def to_dict(self) -> JsonMembers:
         """Return the words as JSON, without the name and without what is absent."""
-        return present(self, *(one.name for one in fields(self) if one.name != "name"))
+        return members_of(self, *(one.name for one in fields(self) if one.name != "name"))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Translation:
 
     def to_dict(self) -> dict[str, object]:
         """Return the translation as JSON, without its language and without what is absent."""
-        document: dict[str, object] = {**present(self, "title", *_TEXTS)}
+        document: dict[str, object] = {**members_of(self, "title", *_TEXTS)}
         parts = {
             "sections": dict(self.sections),
             "attributes": {one.name: one.to_dict() for one in self.questions},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from hushpoll_client.cli.help.examples import examples_of
 from hushpoll_protocols.errors import MissingExtra
@@ -64,13 +64,30 @@ def _folded(example: str) -> str:
     return " \\\n".join(lines)
 
 
-try:
-    import click
-except ImportError:
-    raise MissingExtra("cli", "the command line") from None
+def _plain(kind: Any, rule: Callable[[str], object]) -> Any:
+    """Return a kind of number of click's whose texts are spelled by a rule."""
 
-_Param: TypeAlias = click.Parameter | None
-_Context: TypeAlias = click.Context | None
+    def convert(self: Any, value: Any, param: Any, ctx: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                rule(value)
+            except ValueError as error:
+                self.fail(str(error), param, ctx)
+        return kind.convert(self, value, param, ctx)
+
+    return type(f"Plain{kind.__name__}", (kind,), {"convert": convert})
+
+
+_PLAIN: Final[dict[Any, Any]] = {
+    kind: _plain(kind, rule)
+    for kind, rule in (
+        (click.IntRange, parse_whole),
+        (click.FloatRange, parse_number),
+        (click.types.IntParamType, parse_whole),
+        (click.types.FloatParamType, parse_number),
+    )
+}
+"""By a kind of number of click's the same with our spelling."""
 
 
 def require_plain_numbers(command: click.Command) -> None:
@@ -79,49 +96,7 @@ def require_plain_numbers(command: click.Command) -> None:
     The rule is that of :mod:`hushpoll_shared.reading.decimal_texts`. A second time nothing changes.
     """
     for option in command.params:
-        kind = option.type
-        if isinstance(kind, _Number | _NumberInRange | _Whole | _WholeInRange):
-            continue
-        if isinstance(kind, click.IntRange):
-            option.type = _WholeInRange(**_limits(kind))
-        elif isinstance(kind, click.FloatRange):
-            option.type = _NumberInRange(**_limits(kind))
-        elif isinstance(kind, click.types.IntParamType):
-            option.type = _Whole()
-        elif isinstance(kind, click.types.FloatParamType):
-            option.type = _Number()
-
-
-def _limits(kind: click.IntRange | click.FloatRange) -> dict[str, Any]:
-    return {name: getattr(kind, name) for name in ("min", "max", "min_open", "max_open", "clamp")}
-
-
-def _plain(
-    kind: Any, parse: Callable[[str], object], value: Any, param: _Param, ctx: _Context
-) -> Any:
-    if isinstance(value, str):
-        try:
-            parse(value)
-        except ValueError as error:
-            kind.fail(str(error), param, ctx)
-    return value
-
-
-class _Number(click.types.FloatParamType):
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Any:
-        return super().convert(_plain(self, parse_number, value, param, ctx), param, ctx)
-
-
-class _NumberInRange(click.FloatRange):
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Any:
-        return super().convert(_plain(self, parse_number, value, param, ctx), param, ctx)
-
-
-class _Whole(click.types.IntParamType):
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Any:
-        return super().convert(_plain(self, parse_whole, value, param, ctx), param, ctx)
-
-
-class _WholeInRange(click.IntRange):
-    def convert(self, value: Any, param: _Param, ctx: _Context) -> Any:
-        return super().convert(_plain(self, parse_whole, value, param, ctx), param, ctx)
+        if plain := _PLAIN.get(type(option.type)):
+            limits = ("min", "max", "min_open", "max_open", "clamp")
+            named = {name: vars(option.type)[name] for name in limits if name in vars(option.type)}
+            option.type = plain(**named)

@@ -18,7 +18,7 @@ from hushpoll_protocols import (
 )
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
     check_name,
@@ -353,7 +353,7 @@ class Attribute:
         """Return the attribute as JSON, without what is absent."""
         domain = "categories" if self.number is None else "number"
         texts = ("missing", "question", "protocol", "positive", "section", "scale", "help")
-        return present(self, "name", "role", domain, *texts, "ends", "shuffle", "ask_if")
+        return members_of(self, "name", "role", domain, *texts, "ends", "shuffle", "ask_if")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, present
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, members_of
 from hushpoll_shared.spelling.text import check_texts, show
 from hushpoll_shared.survey.questions.attributes import Attribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
@@ -56,7 +56,7 @@ class Matrix:
 
     def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        return present(self, *KEYS)
+        return members_of(self, *KEYS)
 
 
 def read_matrices(value: object) -> tuple[Matrix, ...]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, cast
 
 from hushpoll_protocols import K_MAX, Bits, InvalidParameter
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.thresholds import Q
 from hushpoll_shared.spelling.canonical import check_keys
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import check_text, normalized, show
 
 LARGEST_NUMBER: Final = 10**12
@@ -55,7 +55,7 @@ class Number:
 
     def to_dict(self) -> JsonMembers:
         """Return the number as JSON, without what is absent."""
-        document = present(self, *KEYS)
+        document = members_of(self, *KEYS)
         if self.anchors:
             document["anchors"] = list(self.anchors)
         if self.aim != MEAN:
@@ -140,7 +140,7 @@ def read_number(value: object, *, where: str, published: bool) -> Number | None:
     number = Number(
         value["low"],
         value["high"],
-        _text(value.get("unit")),
+        cast("str | None", normalized(value.get("unit"))),
         _anchors(value.get("anchors"), path),
         MEAN if value.get("for") is None else value["for"],
     )
@@ -243,7 +243,3 @@ def _anchors(value: object, path: str) -> tuple[int, ...]:
             "limit, such as [0, 1000, 5000]: correct it, or leave it out"
         )
     return tuple(value)
-
-
-def _text(value: object) -> Any:
-    return normalized(value)

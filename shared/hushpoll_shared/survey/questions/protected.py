@@ -8,7 +8,7 @@ from typing import Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import show
 from hushpoll_shared.survey.questions.attributes import Attribute
 
@@ -26,7 +26,7 @@ class Protected:
 
     def to_dict(self) -> JsonMembers:
         """Return the groups as JSON."""
-        return present(self, "attribute", *_GROUPS)
+        return members_of(self, "attribute", *_GROUPS)
 
     def check(self, attributes: Sequence[Attribute]) -> None:
         """Refuse groups that do not fit the survey's attributes."""

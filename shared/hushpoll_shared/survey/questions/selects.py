@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import (
     NAME_LENGTH,
     check_name,
@@ -207,7 +207,7 @@ class SelectAll(Attribute):
 
     def to_dict(self) -> JsonMembers:
         """Return the attribute as JSON, as an author writes it."""
-        document = {**super().to_dict(), "select": present(self, *LIMITS)}
+        document = {**super().to_dict(), "select": members_of(self, *LIMITS)}
         if self.want != SHARES:
             document["want"] = self.want
         return document
@@ -235,7 +235,7 @@ class Selection:
 
     def to_dict(self) -> JsonMembers:
         """Return the entry as JSON, without what is absent."""
-        return present(self, *KEYS)
+        return members_of(self, *KEYS)
 
     def numbers(self) -> tuple[int, ...] | None:
         """Return the subsets within limits as increasing numbers in mixed radix; None: all."""

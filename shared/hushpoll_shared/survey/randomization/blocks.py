@@ -19,7 +19,7 @@ from typing import Final
 
 from hushpoll_protocols import K_MAX, FrequencyOracle, InvalidParameter
 from hushpoll_protocols.errors import refusal_of
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import (
     Attribute,
@@ -71,7 +71,7 @@ class Together:
 
     def to_dict(self) -> JsonMembers:
         """Return the declaration as JSON, without what is absent."""
-        return present(self, *KEYS)
+        return members_of(self, *KEYS)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from hushpoll_protocols import EPSILON_MIN, InvalidParameter, format_epsilon
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_shared.spelling.decimals import check_canonical
-from hushpoll_shared.spelling.json_values import JsonMembers, present
+from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import check_name, number_of_entries, show
 from hushpoll_shared.survey.questions.attributes import Attribute, PublishedAttribute
 from hushpoll_shared.survey.questions.named_lists import NamedList
@@ -67,7 +67,7 @@ class Draw:
 
     def to_dict(self) -> JsonMembers:
         """Return the draw as JSON."""
-        return present(self, *KEYS)
+        return members_of(self, *KEYS)
 
 
 def read_draws(value: object, *, published: bool) -> tuple[Draw, ...]:
