@@ -11,7 +11,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from flask import Flask, Response, current_app, g, request
 from pydantic import BaseModel, Field, ValidationError
@@ -27,7 +27,6 @@ from hushpoll_server.http.wording import WANTED, words_of
 from hushpoll_server.services.people.actions import LOOKED
 from hushpoll_server.services.services import Services
 from hushpoll_server.services.surveys.access import Grant
-from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_shared.spelling.canonical import InvalidJson, parse_json
 from hushpoll_shared.spelling.text import show
 
@@ -118,6 +117,18 @@ def answer_of(view: View) -> Any:
     return get_args(kind)[0] if get_origin(kind) is Answered else kind
 
 
+class OfVersion(Protocol):
+    """What is of a survey's version."""
+
+    @property
+    def name(self) -> str:
+        """The survey's name."""
+
+    @property
+    def version(self) -> int:
+        """The version's number."""
+
+
 def checked(operation: Operation, view: View) -> Callable[..., Response]:
     """Return a view that checks a request's token and form before it answers."""
     hints = get_type_hints(view)
@@ -175,7 +186,7 @@ def _rendered(operation: Operation, answer: Any) -> Response:
 
 
 def log_act(
-    row: VersionRow | None = None,
+    row: OfVersion | None = None,
     *,
     survey: str | None = None,
     subject: str | None = None,
