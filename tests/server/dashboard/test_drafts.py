@@ -748,6 +748,20 @@ def test_a_draft_whose_questions_have_no_names_is_shown_with_its_problems(site, 
     assert ada.get(path).status_code == 200
 
 
+def test_what_the_form_cannot_show_is_told_in_its_place(site, visit):
+    ada = visit("ada", every="editor")
+    number = {"low": 0, "high": 100, "anchors": [0, 50, 100]}
+    question = {"name": "rent", "role": "sensitive", "number": number, "ends": ["a"], "later": 1}
+    path = of_yaml(ada, attributes=[question])
+    page = ada.get(path).text
+    assert re.findall(r'<p class="field" id="([^"]*)"', page) == ["q0-low", "q0-end-first"]
+    assert not {"q0-low", "q0-high", "q0-amount", "q0-end-last"} & set(FIELD.findall(page))
+    assert "to be changed as YAML: <code><bdi>later</bdi></code>." in page
+    assert change(ada, path, **{"s-title": "Rents"}).status_code == 303
+    kept = manifest(site, path)
+    assert (kept["title"], kept["attributes"]) == ("Rents", [question])
+
+
 def of_many_answers():
     """A survey of 30 questions with 20 answers each, in two translations besides its own words."""
     numbers = range(1, 31)
