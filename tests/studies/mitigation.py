@@ -20,7 +20,7 @@ import pandas as pd
 from hushpoll_lab.experiments.journal import read_description
 from hushpoll_lab.experiments.methods.method import NONE, Trial
 from hushpoll_lab.experiments.results.results import read_results
-from hushpoll_lab.experiments.results.trust import Mean
+from hushpoll_lab.experiments.results.summaries import Summary
 from hushpoll_shared.cli.terminal import reports_errors
 
 BEFORE = "nothing"
@@ -48,21 +48,21 @@ class Row:
         Protocol and epsilon, or that groups were known in clear.
     method : str
         The mitigation.
-    means : mapping of str to Mean
+    means : mapping of str to Summary
         Of each metric over seeds.
     sizes : mapping of str to float
         Of each of `SIZED`, the root of its mean square over seeds: what one training leaves, in
         either direction.
-    change : Mean or None
+    change : Summary or None
         Of accuracy, from the method without mitigation on the same records, paired by seed; None
         for that method itself.
     """
 
     records: str
     method: str
-    means: Mapping[str, Mean]
+    means: Mapping[str, Summary]
     sizes: Mapping[str, float]
-    change: Mean | None
+    change: Summary | None
 
 
 def rows(results: pd.DataFrame) -> Iterator[Row]:
@@ -94,9 +94,9 @@ def rows(results: pd.DataFrame) -> Iterator[Row]:
                 continue
             change = None
             if method != BEFORE:
-                change = Mean.of((own["accuracy"] - before.loc[own.index]).tolist())
+                change = Summary.of(own["accuracy"] - before.loc[own.index]).of_all
             means = {
-                name: Mean.of(own[name].tolist()) for name in ("accuracy", "balanced_acc", *GAPS)
+                name: Summary.of(own[name]).of_all for name in ("accuracy", "balanced_acc", *GAPS)
             }
             sizes = {name: math.sqrt(float(own[name].pow(2).mean())) for name in SIZED}
             yield Row(shown, method, means, sizes, change)
@@ -151,14 +151,14 @@ def section(description: Mapping[str, Any], table: Sequence[Sequence[str]]) -> s
     )
 
 
-def _shown(mean: Mean) -> str:
+def _shown(mean: Summary) -> str:
     half = "" if mean.half is None else f" ± {mean.half:.3f}"
-    return f"{mean.value:.3f}{half}" if math.isfinite(mean.value) else "undefined"
+    return f"{mean.mean:.3f}{half}" if math.isfinite(mean.mean) else "undefined"
 
 
-def _signed(mean: Mean) -> str:
+def _signed(mean: Summary) -> str:
     half = "" if mean.half is None else f" ± {mean.half:.3f}"
-    return f"{mean.value:+.3f}{half}"
+    return f"{mean.mean:+.3f}{half}"
 
 
 @click.command()

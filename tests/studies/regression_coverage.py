@@ -31,9 +31,10 @@ from hushpoll_analysis.regression.inference import (
     expected_of_slopes,
     likelihood_ratio,
 )
-from hushpoll_analysis.regression.model import fit, likelihood_of
+from hushpoll_analysis.regression.model import fit
 from hushpoll_protocols import PROTOCOLS, create
 from hushpoll_protocols.kernels import perturb
+from likelihoods import likelihood_of
 from studies.command import study_command
 
 SEED = 20_100

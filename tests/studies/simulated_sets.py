@@ -19,9 +19,9 @@ from scipy.stats import chi2
 from hushpoll_analysis.regression.answers import Answers, patterns_of
 from hushpoll_analysis.regression.fitting import Climbed, climb, maximise
 from hushpoll_analysis.regression.likelihood import Likelihood
-from hushpoll_analysis.regression.model import likelihood_of
 from hushpoll_analysis.regression.starts import with_shares
 from hushpoll_protocols.kernels import perturb
+from likelihoods import likelihood_of
 from studies.command import study_command
 from studies.regression_coverage import DESIGNS, FORMULA, SLOPES, WHOLE, Case, survey
 

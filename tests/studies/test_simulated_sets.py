@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from hushpoll_analysis.regression.fitting import maximise
-from hushpoll_analysis.regression.model import likelihood_of
+from likelihoods import likelihood_of
 from studies import simulated_sets
 from studies.regression_coverage import FORMULA, Case, survey
 from studies.simulated_sets import drawn, markdown, ratio, run_study

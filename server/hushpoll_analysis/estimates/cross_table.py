@@ -140,16 +140,14 @@ def joint_shares(query: Query, source: Source) -> CrossTable:
     counts = source.pair(a, b)
     require_rows(counts.n)
     joint = estimate_table(published, counts, a, b, confidence=confidence)
-    return CrossTable(
+    return filled(
+        CrossTable,
+        joint,
         a=a,
         b=b,
         categories_a=first.domain,
         categories_b=second.domain,
         n=counts.n,
         confidence=confidence,
-        frequency=joint.frequency,
-        standard_error=joint.standard_error,
-        lower=joint.lower,
-        upper=joint.upper,
         poisoning=influence_on_table(published, a, b, joint),
     )

@@ -20,8 +20,10 @@ from hushpoll_analysis.records.fields import over_others
 from hushpoll_analysis.records.laws import law_of
 from hushpoll_analysis.records.records import Channel, Records
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_protocols.estimation.frequencies import Estimate as WithLimits
 from hushpoll_protocols.estimation.frequencies import estimate, estimate_proportion
 from hushpoll_protocols.estimation.likelihood import maximum_likelihood
+from hushpoll_protocols.estimation.marginals import AnyLaw
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_protocols.estimation.shrinkage import shrunk
 from hushpoll_shared.estimators import ESTIMATOR_TERMS, UNBIASED, EstimatorTerms
@@ -65,13 +67,18 @@ class AttributeData:
     """The draw that it is in, of whose blocks those behind these counts answered this one."""
 
 
+def estimate_by(
+    law: AnyLaw | None, support: npt.NDArray[np.int64], n: int, confidence: float
+) -> WithLimits:
+    """Return the estimates of what a law describes, or of answers in clear, with intervals."""
+    if law is None:
+        return estimate_proportion(support, n, p=1, q=0, confidence=confidence)
+    return estimate(law, support, n, confidence=confidence)
+
+
 def unbiased(data: AttributeData) -> Estimate:
     """Return the weighted unbiased estimate with its score interval."""
-    law = law_of(data.attribute)
-    if law is None:
-        found = estimate_proportion(data.support, data.n, p=1, q=0, confidence=data.confidence)
-    else:
-        found = estimate(law, data.support, data.n, confidence=data.confidence)
+    found = estimate_by(law_of(data.attribute), data.support, data.n, data.confidence)
     return Estimate(UNBIASED, found.frequency, found.standard_error, found.lower, found.upper)
 
 

@@ -338,7 +338,9 @@ def require_rows(n: int) -> None:
 def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
     estimated = ESTIMATORS[estimator](data)
     attribute = data.attribute
-    return AttributeEstimate(
+    return filled(
+        AttributeEstimate,
+        estimated,
         name=attribute.name,
         role=attribute.role,
         protocol=None if attribute.oracle is None else attribute.oracle.name,
@@ -346,11 +348,6 @@ def _estimate(data: AttributeData, estimator: str) -> AttributeEstimate:
         categories=attribute.domain,
         n=data.n,
         confidence=data.confidence,
-        estimator=estimated.estimator,
         drawn=data.drawn is not None,
-        frequency=estimated.frequency,
-        standard_error=estimated.standard_error,
-        lower=estimated.lower,
-        upper=estimated.upper,
         poisoning=influence_of(attribute, data.drawn) if estimator == UNBIASED else None,
     )

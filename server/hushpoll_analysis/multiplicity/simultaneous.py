@@ -35,6 +35,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from hushpoll_analysis.estimates.estimators import estimate_by
 from hushpoll_analysis.estimates.frequencies import require_rows
 from hushpoll_analysis.estimates.precision import widest
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
@@ -47,11 +48,10 @@ from hushpoll_analysis.verdicts.judging import verdict_of
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_protocols.estimation.frequencies import (
     Estimate,
-    estimate,
     estimate_proportion,
     normal_quantile,
 )
-from hushpoll_protocols.estimation.marginals import AnyLaw, Law, Marginal, UnevenSets
+from hushpoll_protocols.estimation.marginals import Law, Marginal, UnevenSets
 from hushpoll_protocols.estimation.projection import project_simplex
 from hushpoll_shared.qualifying.verdict import Reach, Verdict, reach_of_share
 from hushpoll_shared.queries.parts import CategoryEstimate
@@ -200,7 +200,7 @@ def _together(
             level = 1 - alpha / categories
             if method == "max-t":
                 level = _level(attribute, support, n, alpha * attribute.k / categories)
-            estimated = _estimate(law, support, n, level)
+            estimated = estimate_by(law, support, n, level)
         found[attribute.name] = attribute.domain, estimated
     verdict = verdict_of(
         Query(method=method, confidence=confidence),
@@ -282,7 +282,7 @@ def _level(
     law = law_of(attribute)
     if attribute.k > MOST_CATEGORIES:
         return 1 - alpha / attribute.k
-    frequency = _estimate(law, support, n, 0.5).frequency
+    frequency = estimate_by(law, support, n, 0.5).frequency
     covariance = WeightCovariances.of(law).over_population(project_simplex(frequency))
     return 2 * NormalDist().cdf(critical_value(covariance, alpha)) - 1
 
@@ -297,14 +297,6 @@ def _refuse_sets(attribute: PublishedAttribute) -> None:
             "Ask for max-t or bonferroni, or name questions that are in no block",
             field="method",
         )
-
-
-def _estimate(
-    oracle: AnyLaw | None, support: npt.NDArray[np.int64], n: int, confidence: float
-) -> Estimate:
-    if oracle is None:
-        return estimate_proportion(support, n, p=1, q=0, confidence=confidence)
-    return estimate(oracle, support, n, confidence=confidence)
 
 
 def _anytime(oracle: Law | None, support: npt.NDArray[np.int64], n: int, alpha: float) -> Estimate:

@@ -340,14 +340,11 @@ def _summary(query: Query, source: Source, quantiles: Sequence[float]) -> Ordere
     how = check_interpolation(scale, query.interpolation)
     columns = [curve.quantiles(q, how) for q in quantiles]
     found, apart = Statistics.of(answers, scale, query.threshold).estimates(z, reference)
-    return OrderedSummary(
-        attribute=query.attribute,
-        given=query.given,
+    return filled(
+        OrderedSummary,
+        query,
         scale=scale,
         n=answers.n,
-        confidence=query.confidence,
-        simultaneous=query.simultaneous,
-        threshold=query.threshold,
         interpolation=how,
         groups=tuple(
             GroupSummary(
@@ -359,7 +356,6 @@ def _summary(query: Query, source: Source, quantiles: Sequence[float]) -> Ordere
             if asked is None or name == asked[1]
         ),
         among=asked is not None,
-        reference=query.reference,
         differences=None
         if apart is None or group is None
         else tuple(

@@ -31,10 +31,7 @@ from hushpoll_analysis.regression.notes import (
     notes_of_follow_ups,
     notes_of_sets,
 )
-from hushpoll_analysis.regression.outcomes import (
-    LINEAR,
-    LOGIT,
-)
+from hushpoll_analysis.regression.outcomes import LINEAR, LOGIT
 from hushpoll_analysis.regression.reduction import (
     ESTIMATORS,
     LIKELIHOOD,
@@ -240,12 +237,6 @@ def _linear(
     found = fit_linear(formula, asked_all, robust=robust, confidence=confidence, plain=plain)
     unasked = answers.n - asked_all.n
     return replace(found, notes=(*found.notes, *note_of_unasked(unasked))) if unasked else found
-
-
-def likelihood_of(formula: str, answers: Answers) -> Likelihood:
-    """Return the likelihood that :func:`fit` maximises, of an outcome of categories."""
-    read = read_formula(formula)
-    return Model.of(read, answers, family_for(None, read, answers)).likelihood
 
 
 def _maximum(model: Model) -> tuple[Maximum, Likelihood]:

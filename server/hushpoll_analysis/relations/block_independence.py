@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from hushpoll_analysis.estimates.joint import Margin, Side
+from hushpoll_analysis.estimates.joint import Side, debiased_means
 from hushpoll_analysis.estimates.weight_covariances import WeightCovariances
 from hushpoll_analysis.records.counts import JointCounts
 from hushpoll_analysis.records.laws import cells_of as sets_of_cells
@@ -159,7 +159,9 @@ def has_rare_cells(law: AnyLaw, counts: JointCounts) -> bool:
 
 def cells_of(law: AnyLaw, support: Places, n: int) -> Array:
     """Return the estimated table, f64[k1, k2], from its support counts."""
-    return Margin.of(np.ravel(support), n, Side.of(law)).frequencies.reshape(support.shape)
+    side = Side.of(law)
+    debiased = debiased_means(np.ravel(support), n, side)
+    return side.law.frequencies(debiased).reshape(support.shape)
 
 
 def rests(tables: Array) -> Array:

@@ -288,16 +288,13 @@ def shares_in_groups(query: Query, source: Source) -> ConditionalShares:
     if possible is not None:
         # no answer is possible there: the share is 0, and known
         sets = sets.where(possible)
-    return ConditionalShares(
-        of=query.of,
-        given=query.given,
+    return filled(
+        ConditionalShares,
+        query,
         categories=outcome.domain,
         groups=group.domain,
         n=counts.n,
-        confidence=query.confidence,
-        simultaneous=query.simultaneous,
         shares=sets,
-        reference=query.reference,
         differences=None if place is None else differences_of(law, sets, place),
     )
 

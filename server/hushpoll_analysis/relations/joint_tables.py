@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from hushpoll_analysis.estimates.cross_table import CrossTable, cross_table
 from hushpoll_analysis.estimates.frequencies import require_rows
-from hushpoll_analysis.frames.tabular import Tabular
+from hushpoll_analysis.frames.tabular import Tabular, filled
 from hushpoll_analysis.records.answering import require_answered
 from hushpoll_analysis.records.records import CELLS, Records
 from hushpoll_analysis.relations.three_way import (
@@ -321,14 +321,9 @@ def joint_table(
 
 
 def _as_table(table: CrossTable) -> UnbiasedTable:
-    return UnbiasedTable(
+    return filled(
+        UnbiasedTable,
+        table,
         attributes=(table.a, table.b),
         categories=(table.categories_a, table.categories_b),
-        n=table.n,
-        confidence=table.confidence,
-        frequency=table.frequency,
-        standard_error=table.standard_error,
-        lower=table.lower,
-        upper=table.upper,
-        verdict=table.verdict,
     )

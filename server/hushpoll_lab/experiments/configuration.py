@@ -133,7 +133,7 @@ class Experiment:
             recipe=_recipe(given),
             test_size=fields.share(_or(given, "test_size", TEST_SIZE)),
             ignore=() if not given.get("ignore") else fields.columns(given["ignore"], "ignore"),
-            coded=_flag(_or(given, "coded", False), "coded"),
+            coded=fields.flag(_or(given, "coded", False), "coded"),
             engine=fields.choice(_or(given, "engine", HUSHPOLL), "engine", ENGINES),
         )
 
@@ -234,9 +234,3 @@ def _recipe(given: Mapping[str, object]) -> Recipe:
             field="encoding",
         )
     return Recipe.of(parameters, learner=learner, encoding=encoding)
-
-
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidParameter(f"{field} is {show(value)}; it must be true or false", field=field)
-    return value

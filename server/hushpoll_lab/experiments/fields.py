@@ -137,3 +137,10 @@ def choice(value: object, field: str, allowed: Collection[str]) -> str:
             f"{field} is {show(value)}; it must be one of {', '.join(allowed)}", field=field
         )
     return value
+
+
+def flag(value: object, field: str) -> bool:
+    """Return whether something is so."""
+    if not isinstance(value, bool):
+        raise InvalidParameter(f"{field} is {show(value)}; it must be true or false", field=field)
+    return value

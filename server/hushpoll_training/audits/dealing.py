@@ -31,14 +31,6 @@ _DEALING: Final = b"folds"
 _BYTES: Final = 16
 
 
-def deal(records: Records, folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return each record's fold, int64[n] in [0, folds), whose sizes differ by at most one."""
-    check_folds(len(records), folds)
-    fold = np.empty(len(records), np.int64)
-    fold[order_of(records, seed)] = folds_in_order(len(records), folds)
-    return fold
-
-
 def in_order(records: Records, seed: int) -> Records:
     """Return the records in an order that does not depend on theirs; see :func:`order_of`."""
     return records.take(order_of(records, seed))

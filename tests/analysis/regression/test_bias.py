@@ -8,8 +8,9 @@ import pytest
 from hushpoll_analysis.regression.answers import Answers, Numbers
 from hushpoll_analysis.regression.bias import first_order_bias
 from hushpoll_analysis.regression.fitting import maximise
-from hushpoll_analysis.regression.model import fit, likelihood_of
+from hushpoll_analysis.regression.model import fit
 from hushpoll_protocols.errors import InvalidParameter
+from likelihoods import likelihood_of
 from studies.regression_coverage import SLOPES, Case, survey
 
 FORMULA = "y ~ x + z + w"

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from hushpoll_analysis.regression.model import fit, likelihood_of
+from hushpoll_analysis.regression.model import fit
 from hushpoll_analysis.regression.variances import REACH, Variance, changes
+from likelihoods import likelihood_of
 from studies.regression_coverage import Case, survey
 
 FORMULA = "y ~ x + z + w"

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from dealt_folds import deal
 from hushpoll_analysis import Records
 from hushpoll_analysis.auditing.audit import audit
 from hushpoll_analysis.estimates.interval import Interval
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training.audits import predictions
-from hushpoll_training.audits.dealing import deal, in_order, order_of
+from hushpoll_training.audits.dealing import in_order, order_of
 from hushpoll_training.audits.predictions import AuditInputs, cross_fit, external_predictions
 from hushpoll_training.learners.learner import FitOptions
 from hushpoll_training.learners.lightgbm import LightGBM

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from dealt_folds import deal
 from hushpoll_analysis import Records
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_training import FitOptions, Recipe, fairness_of_records
-from hushpoll_training.audits.dealing import deal, in_order
+from hushpoll_training.audits.dealing import in_order
 from hushpoll_training.audits.records_accuracy import accuracy_of_records
 from hushpoll_training.tuning.folds import RecordsProblem
 

@@ -182,11 +182,7 @@ def _combinations(name: str, item: Mapping[str, object]) -> Iterator[Method]:
     learner = fields.choice(item.get("learner"), "learner", LEARNERS)
     encoding = fields.choice(item.get("encoding") or DEFAULT_ENCODING, "encoding", ENCODINGS)
     params, grid = _by_parameter(item, "params"), _by_parameter(item, "grid")
-    noiseless = item.get("noiseless", False)
-    if not isinstance(noiseless, bool):
-        raise InvalidParameter(
-            f"noiseless is {show(noiseless)}; it must be true or false", field="noiseless"
-        )
+    noiseless = fields.flag(item.get("noiseless", False), "noiseless")
     axes = {str(key): fields.items(value, f"grid.{key}", "3, 9") for key, value in grid.items()}
     for protocol, split, epsilon in _perturbations(item):
         for values in product(*axes.values()):

@@ -76,6 +76,11 @@ class Summary:
         return cls(mean, sd, len(known), len(every))
 
     @property
+    def of_all(self) -> Summary:
+        """The same where every seed has a value; else without one."""
+        return self if self.runs == self.seeds else Summary(math.nan, math.nan, 0, self.seeds)
+
+    @property
     def half(self) -> float | None:
         """Half the width of the mean's 95 % interval (Student's t); None with under two values."""
         if self.runs < 2:

@@ -50,7 +50,7 @@ def placed_methods(results: pd.DataFrame, configuration: Mapping[str, Any]) -> l
         rows = results[_rows_of(results, method)]
         if rows.empty:
             continue
-        means = {name: Summary.of(rows[name]) for name in METRICS}
+        means = {name: Summary.of(rows[name]).of_all for name in METRICS}
         trust = _trust(method, rows.iloc[0])
         placed.append(MethodTrust(method["name"], method["protocol"], means, len(rows), *trust))
     return placed
