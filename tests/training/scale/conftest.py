@@ -11,7 +11,8 @@ from hushpoll_shared.wire.batch import column
 from waiting import LONGEST_SECONDS
 
 
-@pytest.fixture(scope="session")
+# For one module: a cluster that does nothing takes a tenth of a processor to look at itself.
+@pytest.fixture(scope="module")
 def cluster():
     """Two workers of one thread each; the scheduler's address is ``cluster.scheduler_address``."""
     import dask
@@ -22,6 +23,8 @@ def cluster():
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": False,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1 s",
         "distributed.scheduler.allowed-failures": 1,
         # A worker that is killed comes again. One that takes longer than this, by default 15 s,
         # would be given up, and a busy machine takes that long.
