@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     analyst_command,
@@ -106,7 +105,7 @@ def start(
             )
         if out is not None:
             _save(client, str(document.get("id")), document, out)
-    shown = as_document(_ShownJob, dict(document))
+    shown = cast("_ShownJob", dict(document))
     if timeout and kind == "seal":
         shown["sealing"] = _sealing(client, document)
     emit_answer(shown, lambda answer: _words(answer, out), as_json=as_json)
@@ -193,7 +192,7 @@ def result(client: AnalystClient, job_id: str, out: Path | None, as_json: bool) 
         if out is None:
             target.unlink(missing_ok=True)
         raise
-    shown = as_document(_ShownJob, {**document, "file": str(target)})
+    shown = cast("_ShownJob", {**document, "file": str(target)})
     emit_answer(shown, lambda answer: _words(answer, target), as_json=as_json)
 
 

@@ -229,6 +229,16 @@ class DraftDocument(DraftSummary):
     manifest: JsonObject
 
 
+class ImageDocument(TypedDict):
+    """An image that the server keeps: its SHA-256, and its size in pixels and bytes."""
+
+    image: str
+    media_type: str
+    width: int
+    height: int
+    bytes: int
+
+
 class ManifestProblemDocument(TypedDict):
     """One thing for which a manifest is refused; see ``ManifestProblem``."""
 
@@ -418,7 +428,7 @@ class TokenSummary(TypedDict):
 class InvitationCounts(TypedDict):
     """How many invitations to a version there are; None of a version that takes none."""
 
-    submission: str | None
+    submission: str
     invited: int | None
     redeemed: int | None
 
@@ -447,7 +457,7 @@ class MailsSent(TypedDict):
 class TokenCounts(TypedDict):
     """How many respondent tokens of a survey are spent; None where that is not told."""
 
-    submission: str | None
+    submission: str
     unspent: int | None
     spent: int | None
 
