@@ -177,7 +177,8 @@ def as_document(kind: type[D], members: object) -> D:
     """
     if not isinstance(members, dict):
         raise unexpected_answer("JSON object")
-    for name, types in _types_of_members(kind).items():
+    declared: Any = kind
+    for name, types in _types_of_members(declared).items():
         if type(members.get(name)) not in types:
             raise unexpected_answer(f"valid {name}")
     return cast("D", members)
@@ -188,10 +189,10 @@ def _types_of_members(kind: type) -> dict[str, frozenset[type]]:
     """Return which types of JSON each member of a document may have; None is also "absent"."""
     types = {}
     for name, hint in kind.__annotations__.items():
-        left_out = get_origin(hint) is NotRequired
-        hints, optional = alternatives(get_args(hint)[0] if left_out else hint)
-        may_be_absent = optional or left_out or name not in kind.__required_keys__
-        absent = {NoneType} if may_be_absent else set()
+        origin: Any = get_origin(hint)
+        not_required = origin is NotRequired
+        hints, optional = alternatives(get_args(hint)[0] if not_required else hint)
+        absent = {NoneType} if optional or not_required else set()
         types[name] = frozenset(absent.union(*map(_types_of_hint, hints)))
     return types
 
