@@ -126,6 +126,7 @@ def respond(
         handler.send_response(status)
         handler.send_header("Content-Type", media)
         handler.send_header("Content-Length", str(len(content)))
+        handler.send_header("Content-Disposition", "attachment")  # as the server's files have it
         for name, value in (headers or {}).items():
             handler.send_header(name, value)
         handler.end_headers()

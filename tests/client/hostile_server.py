@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Final, Self
 
+from client.whole_documents import value_of
 from hushpoll_shared.qualifying.subject import OfRelease
-from hushpoll_shared.querying.documents import alternatives
 from hushpoll_shared.querying.registry import all_queries
+from hushpoll_shared.wire.documents import (
+    administration,
+    audits,
+    codebook,
+    drafts,
+    jobs,
+    kept_results,
+    plans,
+    results,
+    surveys,
+)
 
 # Escape sequences that set a window's title and clear the screen; a carriage return and a line of
 # its own; C1; an override; a blank without width; a filler; rich's markup and an emoji code; NUL.
@@ -22,30 +31,65 @@ HOSTILE: Final = (
 
 JOB_ID: Final = "1f"
 
+# What a client takes for an answer; one object has the members of them all.
+DOCUMENTS: Final = (
+    kept_results.AuditEntry,
+    codebook.CodebookDocument,
+    surveys.CountsDocument,
+    surveys.DeletionDocument,
+    drafts.ImageDocument,
+    drafts.ImportDocument,
+    administration.InvitationCounts,
+    plans.LaunchDocument,
+    kept_results.LearnerList,
+    administration.MailPreviewDocument,
+    jobs.MailsSent,
+    results.PublishedResultsDocument,
+    surveys.PublishDocument,
+    administration.RotateDocument,
+    surveys.SurveySummary,
+    administration.TokenCounts,
+    administration.TokenSummary,
+    kept_results.Run,
+    drafts.ValidationDocument,
+    surveys.CloseDocument,
+    drafts.DraftDocument,
+    jobs.JobDocument,
+    audits.AuditDocument,
+    kept_results.RegressionEntry,
+)
+
 
 def _row(text: Any) -> dict[str, Any]:
     """Return an object that has every field of every answer, filled with `text`."""
     texts = (
-        "name title version digest deleted deleted_at accepts_until token id replaces "
-        "replaced_until replaced_by expires_at survey n pending kind label message code detail "
-        "protocol epsilon category finding reports created_at changed_at changed_by "
+        "name title digest deleted_at accepts_until token id replaces "
+        "replaced_until replaced_by expires_at survey kind label message code detail "
+        "protocol epsilon category finding created_at changed_at changed_by "
         "hardly_protected address published_at published_by taken_back_at "
         "language sender recipient subject body"
     )
-    return dict.fromkeys(texts.split(), text) | {
-        "state": "done",
-        "confidence": 0.95,
-        "scopes": [text],
-        "p_value": 0.5,
-        "alpha": 0.01,
-        "flagged": False,
-        "metrics": [],
-        "frequency": 0.5,
-        "standard_error": 0.1,
-        "lower": 0.1,
-        "upper": 0.9,
-        "poisoning": {"fake_share": 0.01, "raised_by": 0.1, "lowered_by": -0.1},
-    }
+    members: dict[str, Any] = {}
+    for kind in DOCUMENTS:
+        members |= value_of(kind, HOSTILE)
+    return (
+        members
+        | dict.fromkeys(texts.split(), text)
+        | {
+            "state": "done",
+            "confidence": 0.95,
+            "scopes": [text],
+            "p_value": 0.5,
+            "alpha": 0.01,
+            "flagged": False,
+            "metrics": [],
+            "frequency": 0.5,
+            "standard_error": 0.1,
+            "lower": 0.1,
+            "upper": 0.9,
+            "poisoning": {"fake_share": 0.01, "raised_by": 0.1, "lowered_by": -0.1},
+        }
+    )
 
 
 def answer(text: Any) -> dict[str, Any]:
@@ -95,6 +139,8 @@ BODIES: Final[dict[str, tuple[int, str, bytes]]] = {
     "a deep nesting": (200, "application/json", b"[" * 100_000),
     "a list": (200, "application/json", b"[]"),
     "nothing": (200, "application/json", b""),
+    "an empty object": (200, "application/json", b"{}"),
+    "a login page": (200, "text/html", b"<title>Welcome to this network</title>"),
 }
 
 
@@ -135,8 +181,14 @@ class HostileServer:
                 body_sent = manifest if survey and manifest is not None else body
                 if way == "answers" and not survey:
                     body_sent = json.dumps(_by_path(self.path, job_id)).encode()
+                if way == "answers" and self.command == "DELETE" and "/records" not in self.path:
+                    self.send_response(204)
+                    self.end_headers()
+                    return
                 self.send_response(200 if survey else status)
                 self.send_header("Content-Type", "application/json" if survey else kind)
+                if way == "answers":
+                    self.send_header("Content-Disposition", 'attachment; filename="../../.bashrc"')
                 self.send_header("Content-Length", str(len(body_sent)))
                 self.end_headers()
                 self.wfile.write(body_sent)
@@ -158,29 +210,13 @@ class HostileServer:
         self._server.server_close()
 
 
-def _valid(hint: Any) -> Any:
-    """Return JSON of a type, whose texts are hostile wherever any text is possible."""
-    kinds, _ = alternatives(hint)
-    kind = kinds[0]
-    if is_dataclass(kind) and isinstance(kind, type):
-        hints = get_type_hints(kind)
-        return {one.name: _valid(hints[one.name]) for one in fields(kind)}
-    if get_origin(kind) in (tuple, Sequence):
-        return [_valid(get_args(kind)[0])]
-    if get_origin(kind) is Mapping:
-        return {HOSTILE: _valid(get_args(kind)[1])}
-    if get_origin(kind) is Literal:
-        return get_args(kind)[0]
-    return {str: HOSTILE, float: 0.5, int: 7, bool: True}.get(kind, {})
-
-
 def _by_path(path: str, job_id: str) -> dict[str, Any]:
     """Return what a command goes on with: an id of a job that can be one, counts of reports."""
     answered = answer(HOSTILE)
     query = all_queries().get(path.partition("?")[0].rpartition("/")[2])
     if query is not None:
-        about = {} if query.compares else _valid(OfRelease)
-        members = _valid(query.result_type)
+        about = {} if query.compares else value_of(OfRelease, HOSTILE)
+        members = value_of(query.result_type, HOSTILE)
         del members["about"]
         for attribute in members.get("attributes", ()):
             attribute.pop("option", None)  # whose categories are selected and not selected

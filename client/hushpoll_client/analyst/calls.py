@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from functools import cache
+from http import HTTPStatus
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_origin, is_typeddict
 
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import TransportError
+from hushpoll_shared.querying.documents import alternatives, type_of, words_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_named
 from hushpoll_shared.querying.result import Result
@@ -15,6 +19,7 @@ from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire import paths
+from hushpoll_shared.wire.answers import not_ours
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -77,6 +82,12 @@ class Calls:
             *path, body=body, media_type=JSON_MEDIA_TYPE, params=params, etag=etag, retry=retry
         )
         return object_of(answer)
+
+    def _delete(self, *path: str) -> None:
+        """Delete what is at a path; only an answer without content says that it is gone."""
+        answer = self._transport.delete(*path)
+        if answer.status != HTTPStatus.NO_CONTENT:
+            raise not_ours(answer.status, answer.media_type)
 
     def _fetched(self, kind: type[D], *path: str) -> D:
         """Return the document at a path."""
@@ -144,16 +155,46 @@ def object_of(answer: Answer) -> JsonMembers:
     """Return the JSON object that an answer is, or refuse something else as a TransportError."""
     document = answer.json()
     if not isinstance(document, dict):
-        raise unexpected_answer("an object")
+        raise unexpected_answer("JSON object")
     return document
 
 
-def as_document(_kind: type[D], members: object) -> D:
+def as_document(kind: type[D], members: object) -> D:
     """Return an object of an answer as a document of :mod:`hushpoll_shared.wire.documents`.
 
-    Its members are taken as they came: both sides are of one version, as `unexpected_answer` says.
+    An answer that lacks a member, or has another type of value there, is refused: a login page or
+    another program may have given it, and a command must not take it for done.
     """
+    if not isinstance(members, dict):
+        raise unexpected_answer("JSON object")
+    declared: Any = kind
+    for name, types in _types_of_members(declared).items():
+        if type(members.get(name)) not in types:
+            raise unexpected_answer(f"valid {name}")
     return cast("D", members)
+
+
+@cache
+def _types_of_members(kind: type) -> dict[str, frozenset[type]]:
+    """Return which types of JSON each member of a document may have; None is also "absent"."""
+    declared: Any = kind
+    types = {}
+    for name, hint in kind.__annotations__.items():
+        hints, optional = alternatives(type_of(hint))
+        absent = {NoneType} if optional or name not in declared.__required_keys__ else set()
+        types[name] = frozenset(absent.union(*map(_types_of_hint, hints)))
+    return types
+
+
+def _types_of_hint(hint: Any) -> set[type]:
+    """Return which types of JSON a hint of one type stands for."""
+    hint = type_of(hint)
+    if words := words_of(hint):
+        return {type(word) for word in words}
+    if hint is float:
+        return {float, int}
+    origin = get_origin(hint)
+    return {dict} if origin is Mapping or is_typeddict(hint) else {origin or hint}
 
 
 def list_in(document: JsonObject, key: str) -> list[Any]:

@@ -13,6 +13,7 @@ from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.documents.drafts import (
     DraftDocument,
     DraftSummary,
+    ImageDocument,
     ImportDocument,
     ValidationDocument,
 )
@@ -59,7 +60,7 @@ class DraftCalls(Calls):
             LaunchDocument, self._post({"manifest": manifest, "n": n, **more}, "drafts", "plan")
         )
 
-    def add_image(self, data: bytes, *, file: str = "the image") -> JsonObject:
+    def add_image(self, data: bytes, *, file: str = "the image") -> ImageDocument:
         """Keep an image for the pages of surveys.
 
         Parameters
@@ -82,7 +83,7 @@ class DraftCalls(Calls):
             params={"file": file[:200]},
             retry=True,
         )
-        return object_of(answer)
+        return as_document(ImageDocument, object_of(answer))
 
     def drafts(self) -> list[DraftSummary]:
         """List the drafts, that which was changed last first."""
@@ -162,7 +163,7 @@ class DraftCalls(Calls):
 
     def delete_draft(self, draft_id: str) -> None:
         """Delete a draft, in whatever revision it is."""
-        self._transport.delete("drafts", checked_draft_id(draft_id))
+        self._delete("drafts", checked_draft_id(draft_id))
 
 
 def checked_draft_id(draft_id: str) -> str:

@@ -37,7 +37,7 @@ class KeptResultCalls(Calls):
 
         Needs scope ``train`` and the token that asked for it, or scope ``admin``.
         """
-        self._transport.delete("audits", checked_job_id(audit_id))
+        self._delete("audits", checked_job_id(audit_id))
 
     def regressions(self, name: str, version: int) -> list[RegressionEntry]:
         """Return the newest 200 regressions of a survey's version; needs scope ``read``.
@@ -56,7 +56,7 @@ class KeptResultCalls(Calls):
 
         Needs scope ``read`` and the token that asked for it, or scope ``admin``.
         """
-        self._transport.delete("regressions", checked_job_id(regression_id))
+        self._delete("regressions", checked_job_id(regression_id))
 
     def models(self, name: str, version: int) -> list[Run]:
         """Return the newest 200 trainings of a survey's version; needs scope ``read``.
@@ -96,4 +96,4 @@ class KeptResultCalls(Calls):
 
         Needs scope ``train`` and the token that asked for it, or scope ``admin``.
         """
-        self._transport.delete("models", checked_job_id(model_id))
+        self._delete("models", checked_job_id(model_id))

@@ -147,4 +147,4 @@ class ReportCalls(Calls):
 
     def take_results_back(self, name: str, version: int) -> None:
         """Take published results back: their address answers 410 from then on."""
-        self._transport.delete(*version_path(name, version), "public-results")
+        self._delete(*version_path(name, version), "public-results")

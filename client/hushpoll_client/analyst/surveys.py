@@ -100,7 +100,7 @@ class SurveyCalls(Calls):
     def origins(self, name: str) -> list[str]:
         """List the web origins whose pages may answer a survey."""
         path = (*survey_path(name), "origins")
-        return list_in(object_of(self._transport.get(*path)), "origins")
+        return _texts_in(object_of(self._transport.get(*path)), "origins")
 
     def set_origins(self, name: str, origins: Sequence[str]) -> list[str]:
         """Let pages of these web origins, and of no others, answer a survey in all its versions.
@@ -123,7 +123,7 @@ class SurveyCalls(Calls):
             body=canonical_json({"origins": list(origins)}),
             media_type=JSON_MEDIA_TYPE,
         )
-        return list_in(object_of(answer), "origins")
+        return _texts_in(object_of(answer), "origins")
 
 
 class TokenCalls(Calls):
@@ -285,7 +285,15 @@ class TokenCalls(Calls):
 
     def revoke_token(self, token_id: str) -> None:
         """Refuse a bearer token from now on; revoking it again changes nothing."""
-        self._transport.delete("tokens", token_id)
+        self._delete("tokens", token_id)
+
+
+def _texts_in(document: JsonObject, key: str) -> list[str]:
+    """Return the list of texts that an answer has under a key."""
+    texts = list_in(document, key)
+    if not all(isinstance(text, str) for text in texts):
+        raise unexpected_answer(f"texts in {key}")
+    return texts
 
 
 def _is_token(value: object) -> bool:

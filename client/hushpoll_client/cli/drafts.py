@@ -120,7 +120,7 @@ def image(client: AnalystClient, file: Path) -> Output:
     return (
         client.add_image(file.read_bytes(), file=file.name),
         lambda told: (
-            f"The server keeps the image. In a manifest:\n\nlogo:\n  image: {told.get('image')}\n"
+            f"The server keeps the image. In a manifest:\n\nlogo:\n  image: {told['image']}\n"
             "  alt: what is read where the image is not seen"
         ),
     )

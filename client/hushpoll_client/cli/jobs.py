@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NotRequired, cast
 
 import click
 
 from hushpoll_client.analyst.analyst_client import AnalystClient
-from hushpoll_client.analyst.calls import as_document
 from hushpoll_client.analyst.jobs import how_far, wait_for
 from hushpoll_client.cli.options import (
     Output,
@@ -98,7 +97,7 @@ def start(
     document = client.start_job(kind, name, version_of(client, name, version), parameters)
     if timeout:
         document = _ended(client, f"{kind} of {name}", document, timeout, out)
-    shown = as_document(_ShownJob, dict(document))
+    shown = cast("_ShownJob", dict(document))
     if timeout and kind == "seal":
         shown["sealing"] = _sealing(client, document)
     return shown, lambda answer: _words(answer, out)
@@ -174,7 +173,7 @@ def result(client: AnalystClient, job_id: str, out: Path | None) -> Output:
         if out is None:
             target.unlink(missing_ok=True)
         raise
-    shown = as_document(_ShownJob, {**document, "file": str(target)})
+    shown = cast("_ShownJob", {**document, "file": str(target)})
     return shown, lambda answer: _words(answer, target)
 
 

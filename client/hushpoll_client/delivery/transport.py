@@ -201,12 +201,18 @@ class Transport:
         write: Callable[[bytes], object],
         params: Mapping[str, str] | None = None,
     ) -> int:
-        """GET a resource of any size piece by piece; return its size in bytes. Not retried."""
+        """GET a file of any size piece by piece; return its size in bytes. Not retried.
+
+        The server names each file as an attachment; what has no name, such as the page of a
+        network's login, is not taken for the file.
+        """
         with (
             self._limited() as deadline,
             closing(self._exchange("GET", segments, params=params)) as response,
         ):
             self._raise_for_status(response, RetryHint())
+            if "attachment" not in response.headers.get("Content-Disposition", ""):
+                raise not_ours(response.status_code, response.headers.get("Content-Type"))
             total = 0
             for piece in self._pieces(response):
                 write(piece)

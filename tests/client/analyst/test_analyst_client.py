@@ -55,8 +55,10 @@ def test_an_answer_of_another_form_is_a_terminal_error(server, steps, analyst, c
 
 
 def test_a_digest_is_found_in_the_list(server, steps, analyst):
-    entry = {"name": "s", "version": 2, "digest": "a" * 64}
-    server.play(steps.respond(200, {"surveys": [{"digest": "b" * 64}, entry]}))
+    entry = {
+        "survey": "s", "version": 2, "title": "S", "digest": "a" * 64, "state": "open",
+    }  # fmt: skip
+    server.play(steps.respond(200, {"surveys": [entry | {"digest": "b" * 64}, entry]}))
     assert analyst.find("a" * 64) == entry
     assert analyst.find("c" * 64) is None
     with pytest.raises(InvalidParameter, match="64"):

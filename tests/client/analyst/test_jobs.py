@@ -4,14 +4,17 @@ import json
 
 import pytest
 
+from client.whole_documents import job_document, value_of
 from hushpoll_client.analyst import jobs
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import JobFailed, how_far
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import TransportError
 from hushpoll_shared.cli.statistic_texts import shape_text
+from hushpoll_shared.wire.documents.audits import AuditDocument
 
 ID = "ab" * 16
+AUDIT = value_of(AuditDocument)
 SHAPE = {
     "kind": "report shape",
     "n": 400,
@@ -33,11 +36,11 @@ def analyst(server, monkeypatch):
 
 
 def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
-    result = {"metrics": {}, "survey": {"name": "s"}}
+    result = AUDIT
     states = ["queued", "running", "done"]
     server.play(
-        steps.respond(202, {"id": ID, "state": states[0]}),
-        *(steps.respond(200, {"id": ID, "state": state}) for state in states[1:]),
+        steps.respond(202, job_document(ID, states[0])),
+        *(steps.respond(200, job_document(ID, state)) for state in states[1:]),
         steps.respond(200, result),
     )
     seen = []
@@ -57,13 +60,13 @@ def test_a_report_is_asked_for_waited_for_and_fetched(server, steps, analyst):
 
 
 def test_report_of_several_groups_is_fetched(server, steps, analyst):
-    result = {"groups": [], "survey": {}}
-    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, result))
+    result = {name: member for name, member in AUDIT.items() if name != "metrics"}
+    server.play(steps.respond(202, job_document(ID, "done")), steps.respond(200, result))
     assert analyst.fairness("s", 1, groups="race", reference="A") == result
 
 
 def test_the_shape_is_tested_at_the_caller_s_level(server, steps, analyst):
-    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, SHAPE))
+    server.play(steps.respond(202, job_document(ID, "done")), steps.respond(200, SHAPE))
     assert analyst.report_shape("s", 1, alpha=0.05) == SHAPE
     assert server.seen[0].path == "/api/v1/surveys/s/versions/1/jobs/shape"
     assert json.loads(server.seen[0].body) == {"alpha": 0.05}
@@ -72,37 +75,37 @@ def test_the_shape_is_tested_at_the_caller_s_level(server, steps, analyst):
 def test_failed_job_raises_its_reason(server, steps, analyst):
     error = {"code": "missing-extra", "detail": "a fairness job needs the extra 'train'"}
     server.play(
-        steps.respond(202, {"id": ID, "state": "queued"}),
-        steps.respond(200, {"id": ID, "state": "failed", "error": error}),
+        steps.respond(202, job_document(ID, "queued")),
+        steps.respond(200, job_document(ID, "failed", error=error)),
     )
     with pytest.raises(JobFailed, match=rf"job {ID} failed: a fairness .* \(missing-extra\)"):
         analyst.fairness("s", 1)
 
 
 def test_absent_server_is_waited_for(server, steps, analyst):
-    result = {"metrics": {}}
+    result = AUDIT
     server.play(
-        steps.respond(202, {"id": ID, "state": "running"}),
+        steps.respond(202, job_document(ID, "running")),
         steps.drop,
         steps.problem("unavailable"),
-        steps.respond(200, {"id": ID, "state": "done"}),
+        steps.respond(200, job_document(ID, "done")),
         steps.respond(200, result),
     )
     assert analyst.fairness("s", 1) == result
-    server.play(steps.respond(202, {"id": ID, "state": "running"}), steps.problem("not-found"))
+    server.play(steps.respond(202, job_document(ID, "running")), steps.problem("not-found"))
     with pytest.raises(TransportError, match="404"):
         analyst.fairness("s", 1)
 
 
 def test_a_job_that_takes_too_long_goes_on(server, steps, analyst):
-    server.play(steps.respond(202, {"id": ID, "state": "queued"}))
+    server.play(steps.respond(202, job_document(ID, "queued")))
     with pytest.raises(JobFailed, match=f"is queued after 0 s; it goes on: .* job show {ID}"):
         analyst.report_shape("s", 1, timeout=0)
 
 
-@pytest.mark.parametrize("result", [{}, {"metrics": 3}, [1]])
+@pytest.mark.parametrize("result", [{}, {"metrics": 3}, {"metrics": {}}, [1]])
 def test_a_result_of_another_form_is_a_terminal_error(server, steps, analyst, result):
-    server.play(steps.respond(202, {"id": ID, "state": "done"}), steps.respond(200, result))
+    server.play(steps.respond(202, job_document(ID, "done")), steps.respond(200, result))
     with pytest.raises(TransportError, match="the server's answer has no") as caught:
         analyst.fairness("s", 1)
     assert not caught.value.retryable
@@ -121,7 +124,7 @@ def test_the_shape_in_words():
 
 
 def test_a_job_is_cancelled_by_its_id(server, steps, analyst):
-    server.play(steps.respond(200, {"id": ID, "state": "cancelled"}))
+    server.play(steps.respond(200, job_document(ID, "cancelled")))
     assert analyst.cancel_job(ID)["state"] == "cancelled"
     assert [(seen.method, seen.path) for seen in server.seen] == [
         ("POST", f"/api/v1/jobs/{ID}/cancel")
@@ -130,15 +133,15 @@ def test_a_job_is_cancelled_by_its_id(server, steps, analyst):
 
 def test_a_job_that_was_cancelled_is_waited_for_no_longer(server, steps, analyst):
     server.play(
-        steps.respond(202, {"id": ID, "state": "queued"}),
-        steps.respond(200, {"id": ID, "state": "cancelled"}),
+        steps.respond(202, job_document(ID, "queued")),
+        steps.respond(200, job_document(ID, "cancelled")),
     )
     with pytest.raises(JobFailed, match=f"job {ID} was cancelled; start it again"):
         analyst.fairness("s", 2)
 
 
 def test_jobs_are_listed_by_what_is_asked(server, steps, analyst):
-    listed = [{"id": ID, "state": "queued"}]
+    listed = [job_document(ID, "queued")]
     server.play(steps.respond(200, {"jobs": listed}), steps.respond(200, {"jobs": {}}))
     assert analyst.jobs(survey="s", state="queued") == listed
     assert server.seen[0].path == "/api/v1/jobs?survey=s&state=queued"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from client.whole_documents import value_of
 from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.cli import kept_results
 from hushpoll_client.config import ClientConfig
 from hushpoll_protocols.errors import InvalidParameter, TransportError
+from hushpoll_shared.wire.documents.kept_results import LearnerList
 
 ID = "0123456789abcdef" * 2
+LEARNERS = value_of(LearnerList)
 SHARE = {"value": 0.8125, "standard_error": 0.01, "lower": 0.79, "upper": 0.83}
 
 
@@ -22,12 +25,12 @@ def analyst(server):
 def test_models_are_listed_read_and_fetched(server, steps, analyst):
     server.play(
         steps.respond(200, {"runs": [{"job": {"id": ID}}]}),
-        steps.respond(200, {"learners": []}),
+        steps.respond(200, LEARNERS),
         steps.respond(200, {"id": ID, "card": {"title": "x"}}),
         steps.respond(200, {"PK": 1}),
     )
     assert analyst.models("s", 1) == [{"job": {"id": ID}}]
-    assert analyst.learners("s", 1) == {"learners": []}
+    assert analyst.learners("s", 1) == LEARNERS
     assert analyst.model_card(ID) == {"title": "x"}
     pieces = []
     assert analyst.model_file(ID, pieces.append) == len(b"".join(pieces)) > 0

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from client.whole_documents import job_document
 from hushpoll_client.cli.commandline import main
 from hushpoll_shared.spelling.base64url import b64encode
 
 SURVEY = "work-and-health"
-DONE = {"id": "0" * 32, "state": "done", "kind": "invite"}
+DONE = job_document("0" * 32, "done", kind="invite")
 SENT = {"survey": SURVEY, "version": 1, "sent": 2, "refused": 1, "later": 0, "redeemed": 0}
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from client.whole_documents import job_document
 from hushpoll_client.cli.jobs import job
 from hushpoll_shared.jobs.registry import JOBS
 
@@ -13,7 +14,7 @@ def fetch(server, steps, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     def run(kind, name, out):
-        document = {"id": ID, "state": "done", "kind": kind, "survey": "s", "version": 1}
+        document = job_document(ID, "done", kind=kind)
         server.play(
             steps.respond(200, document | {"result": {"name": name, "size": 2}}),
             steps.respond(200, {}),

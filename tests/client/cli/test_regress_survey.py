@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from client.whole_documents import job_document
 from hushpoll_client.cli.command_group import LazyGroup
 from hushpoll_client.cli.commands import COMMANDS
 
@@ -49,7 +50,7 @@ def test_regression_of_a_survey_is_shown_with_its_finding_first(
     server, steps, words, monkeypatch, published
 ):
     monkeypatch.setenv("HUSHPOLL_TOKEN", "t0ken")
-    job = {"id": ID, "state": "done", "kind": "regress"}
+    job = job_document(ID, "done")
     server.play(
         steps.respond(202, job), steps.respond(200, ANSWER), steps.respond(200, published.canonical)
     )

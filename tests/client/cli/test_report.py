@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from client.whole_documents import job_document
 from hushpoll_client.cli.reports import report
 from hushpoll_shared.drafts.manifest import Manifest
 from hushpoll_shared.jobs.files import MOST_FIGURES_AT_ONCE
 
 ID = "ab" * 16
-JOB = {"id": ID, "kind": "report", "survey": "many", "version": 1}
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_short_report_is_fetched_at_once(run, server, steps, tmp_path):
 def test_long_report_is_the_result_of_a_job(run, server, steps, tmp_path):
     server.play(
         steps.respond(200, survey(MOST_FIGURES_AT_ONCE + 1)),
-        steps.respond(202, {**JOB, "state": "queued"}),
-        steps.respond(200, {**JOB, "state": "done"}),
+        steps.respond(202, job_document(ID, "queued")),
+        steps.respond(200, job_document(ID, "done")),
         steps.respond(200, {}),
     )
     result = run("many", "--out", "many.html", "--url", server.url)

@@ -83,7 +83,7 @@ class TokenList(TypedDict):
 class InvitationCounts(TypedDict):
     """How many invitations to a version there are; None of a version that takes none."""
 
-    submission: str | None
+    submission: str
     invited: int | None
     redeemed: int | None
 
@@ -91,7 +91,7 @@ class InvitationCounts(TypedDict):
 class TokenCounts(TypedDict):
     """How many respondent tokens of a survey are spent; None where that is not told."""
 
-    submission: str | None
+    submission: str
     unspent: int | None
     spent: int | None
 
