@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from hushpoll_client.analyst.calls import (
     Calls,
@@ -17,12 +17,14 @@ from hushpoll_client.analyst.calls import (
     version_path,
 )
 from hushpoll_protocols.errors import HushpollError, InvalidParameter, TransportError
-from hushpoll_shared.jobs.registry import JOBS
-from hushpoll_shared.reading.people import Person
+from hushpoll_shared.jobs.registry import all_jobs
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, JsonValue
 from hushpoll_shared.spelling.text import printable, show
 from hushpoll_shared.wire.documents.audits import AuditDocument
 from hushpoll_shared.wire.documents.jobs import JobDocument, MailsSent
+
+if TYPE_CHECKING:
+    from hushpoll_shared.reading.people import Person
 
 PAUSE_SECONDS: Final = 0.5
 TIMEOUT_SECONDS: Final = 600.0
@@ -424,7 +426,7 @@ class JobCalls(Calls):
         job = self.start_job(kind, name, version, cast("JsonMembers", parameters))
         job = wait_for(self.job, job, timeout=timeout, on_look=on_look)
         document = object_of(self._transport.get("jobs", checked_job_id(job.get("id")), "result"))
-        rows = JOBS[kind].rows
+        rows = all_jobs()[kind].rows
         # an audit of several groups has one for each
         if not isinstance(document.get(rows, document.get("groups")), dict | list):
             raise unexpected_answer(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hushpoll_client.analyst.calls import (
     Calls,
@@ -16,7 +16,6 @@ from hushpoll_client.analyst.calls import (
     version_path,
 )
 from hushpoll_protocols.errors import ManifestRefused
-from hushpoll_shared.reading.people import Person
 from hushpoll_shared.spelling.canonical import canonical_json
 from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
 from hushpoll_shared.survey.published import Published
@@ -30,6 +29,9 @@ from hushpoll_shared.wire.documents.administration import (
 )
 from hushpoll_shared.wire.documents.surveys import CloseDocument, PublishDocument, SurveySummary
 from hushpoll_shared.wire.reports import JSON_MEDIA_TYPE, check_digest
+
+if TYPE_CHECKING:
+    from hushpoll_shared.reading.people import Person
 
 _RESPONDENT_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 

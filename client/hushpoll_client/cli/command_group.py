@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -119,6 +120,9 @@ def _imported(name: str, row: Row) -> click.Command:
     if not isinstance(command, click.Command):
         raise TypeError(f"{row.target} is a {type(command).__name__}, not a click command")
     finish(name.removeprefix(f"{_PROGRAM} "), command)
+    if not gc.isenabled():  # by `program`; what the command makes may be garbage
+        gc.freeze()
+        gc.enable()
     return command
 
 

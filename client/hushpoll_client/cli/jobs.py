@@ -22,7 +22,7 @@ from hushpoll_client.cli.options import (
 from hushpoll_protocols.errors import InvalidParameter
 from hushpoll_shared.cli.out_file import out_option, replacing
 from hushpoll_shared.cli.terminal import CommandGroup, usable, waiting
-from hushpoll_shared.jobs.registry import JOBS
+from hushpoll_shared.jobs.registry import all_jobs
 from hushpoll_shared.spelling.text import show as show_text
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.documents.jobs import JOB_STATES, JobDocument
@@ -43,7 +43,7 @@ class _ShownJob(JobDocument):
 def _scopes() -> str:
     """Return which scope each kind of job needs, in words."""
     kinds: dict[str, list[str]] = {}
-    for name, kind in JOBS.items():
+    for name, kind in all_jobs().items():
         kinds.setdefault(kind.scope, []).append(name)
     return "; ".join(f"{scope} for {', '.join(names)}" for scope, names in kinds.items())
 
@@ -55,7 +55,7 @@ def job() -> None:
 
 _START = f"""Start a job of KIND for the survey NAME and wait for it.
 
-KIND is {", ".join(JOBS)}. A worker of the server does it. The token needs the scope
+KIND is {", ".join(all_jobs())}. A worker of the server does it. The token needs the scope
 {_scopes()}; looking at a job needs read. What
 hushpoll fairness survey and hushpoll estimate --check-shape show are the jobs fairness and shape.
 The mails of invite and remind are easier asked for by hushpoll survey
@@ -64,7 +64,7 @@ invite --from and hushpoll survey remind, which read a table of people.
 
 
 @job.command(help=_START)
-@click.argument("kind", metavar="KIND", type=click.Choice(list(JOBS)))
+@click.argument("kind", metavar="KIND", type=click.Choice(list(all_jobs())))
 @click.argument("name")
 @version_option
 @click.option(
@@ -105,7 +105,7 @@ def start(
 
 @job.command("list")
 @click.option("--survey", help="Only jobs of the survey of this name.")
-@click.option("--kind", type=click.Choice(list(JOBS)), help="Only jobs of this kind.")
+@click.option("--kind", type=click.Choice(list(all_jobs())), help="Only jobs of this kind.")
 @click.option("--state", type=click.Choice(JOB_STATES), help="Only jobs in this state.")
 @analyst_command
 def list_jobs(
@@ -251,7 +251,7 @@ def _format_of(job: JobDocument, out: Path) -> str | None:
     own, ending = _ending(job), out.suffix.lower()
     if not (own and ending) or ending == own:
         return None
-    form, kind = ending.removeprefix("."), JOBS.get(job.get("kind", ""))
+    form, kind = ending.removeprefix("."), all_jobs().get(job.get("kind", ""))
     tables = kind is not None and kind.table is not None
     if tables and form in TABLE_FORMATS:
         return form

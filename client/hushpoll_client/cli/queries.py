@@ -11,7 +11,8 @@ from hushpoll_client.analyst.analyst_client import AnalystClient
 from hushpoll_client.analyst.jobs import how_far
 from hushpoll_client.cli.options import job_watch, statistic_command, timeout_option
 from hushpoll_shared.cli.category_labels import with_labels
-from hushpoll_shared.cli.statistic_commands import JOINT_TABLE, WEIGHTED_SHARES, statistic_of
+from hushpoll_shared.cli.job_statistics import JOINT_TABLE, WEIGHTED_SHARES
+from hushpoll_shared.cli.statistic_commands import statistic_of
 from hushpoll_shared.cli.terminal import waiting
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.queries.dependencies import Dependencies

@@ -16,12 +16,8 @@ from hushpoll_analysis.records.source import OfRecords
 from hushpoll_analysis.relations.joint_tables import joint_table
 from hushpoll_analysis.report_shape import report_shape
 from hushpoll_protocols.errors import InvalidParameter
-from hushpoll_shared.cli.statistic_commands import (
-    ESTIMATES,
-    JOINT_TABLE,
-    TIDY_RESULTS,
-    Statistic,
-)
+from hushpoll_shared.cli.job_statistics import JOINT_TABLE
+from hushpoll_shared.cli.statistic_commands import ESTIMATES, TIDY_RESULTS, Statistic
 from hushpoll_shared.cli.terminal import json_option, reports_errors, waiting
 from hushpoll_shared.queries.estimates import Estimates as Query
 from hushpoll_shared.querying.query import Query as AnyQuery

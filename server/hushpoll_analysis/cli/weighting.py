@@ -16,7 +16,7 @@ from hushpoll_analysis.frames.tabular import Tabular
 from hushpoll_analysis.records.records import Records
 from hushpoll_analysis.survey_design.design import SurveyDesign
 from hushpoll_analysis.survey_design.estimation import weighted_shares, weighted_shares_of_several
-from hushpoll_shared.cli.statistic_commands import WEIGHTED_SHARES
+from hushpoll_shared.cli.job_statistics import WEIGHTED_SHARES
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.reading.table_reader import NumberColumn, TableReader, column_place, open_table
 from hushpoll_shared.reading.text_files import word

@@ -334,8 +334,9 @@ def file_answer(
 def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Render a value that no answer model describes, such as the document of the API itself."""
-    answer = Response(json.dumps(value), status=status, mimetype="application/json")
+    """Render a value that no answer model describes, or JSON of one that is ready."""
+    body = value if isinstance(value, bytes) else json.dumps(value)
+    answer = Response(body, status=status, mimetype="application/json")
     answer.headers["Cache-Control"] = "no-store"
     answer.headers.update(headers or {})
     return answer

@@ -15,17 +15,14 @@ from typing import Any, Final, TypeVar
 import click
 
 from hushpoll_shared.cli.out_file import replacing, table_bytes, table_out_option
-from hushpoll_shared.cli.query_options import option_of, options_of
+from hushpoll_shared.cli.query_options import options_of
 from hushpoll_shared.cli.result_text import NO_QUESTIONS, Questions, TextOf, text_of_query
 from hushpoll_shared.cli.statistic_texts import (
     estimates_and_shape,
     fairness_text,
-    joint_table_text,
     tidy_text,
 )
 from hushpoll_shared.cli.terminal import check_answer, emit_answer, usable, with_options
-from hushpoll_shared.cli.weighting import weighted_shares_text
-from hushpoll_shared.jobs.analyses import Table
 from hushpoll_shared.queries.estimates import Estimates
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.statistic_tables import table_of
@@ -34,8 +31,6 @@ from hushpoll_shared.tables.table_files import format_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-_CONFIDENCE: Final = option_of(Table, "confidence", "Confidence of the intervals.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,39 +114,6 @@ ESTIMATES: Final = Statistic(
             help="Show this question alone; may be repeated.",
         ),
         *options_of(Estimates, on_file=False),
-    ),
-)
-JOINT_TABLE: Final = Statistic(
-    "joint-table",
-    joint_table_text,
-    (
-        click.argument("attributes", nargs=-1, required=True),
-        _CONFIDENCE,
-        click.option(
-            "--likelihood/--no-likelihood",
-            default=True,
-            show_default=True,
-            help="Show shares by maximum likelihood as well: never negative, without an interval.",
-        ),
-    ),
-)
-WEIGHTED_SHARES: Final = Statistic(
-    "weighted-shares",
-    weighted_shares_text,
-    (
-        click.argument("attributes", nargs=-1, required=True),
-        click.option(
-            "--design",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="JSON or YAML with margins, strata, weights, population or bounds.",
-        ),
-        click.option(
-            "--cell-weights",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="CSV with the weights of a design: a column for each attribute in clear, named "
-            "after it, and last a column of weights; a row for each cell.",
-        ),
-        _CONFIDENCE,
     ),
 )
 TIDY_RESULTS: Final = Statistic(

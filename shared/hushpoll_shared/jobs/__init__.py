@@ -5,7 +5,7 @@ with its body and its text, by the client, the options of commands, the forms of
 action log, the kept results and the worker. ``hushpoll_server.jobs.kinds`` has the work itself: a
 function of the services, a survey's version and the job that is asked for. A whole one::
 
-    # shared/hushpoll_shared/jobs/analyses.py, and its name in JOBS of jobs/registry.py
+    # shared/hushpoll_shared/jobs/analyses.py, and its name in jobs/registry.py
     @dataclass(frozen=True, kw_only=True)
     class Rank(Job):
         \"\"\"Ask a worker to rank the categories of an attribute.\"\"\"     # the route's text

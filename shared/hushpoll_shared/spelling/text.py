@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
 from hushpoll_protocols.errors import refusal_of
 from hushpoll_protocols.errors import show as show  # checks of every room import it from here
@@ -172,6 +172,23 @@ def check_texts(texts: Mapping[str, object], *names: str, where: str = "") -> No
         if texts.get(name) is not None:
             longest, lines = TEXT_RULES[name]
             check_text(texts[name], field=f"{where}{name}", longest=longest, lines=lines)
+
+
+def are_plain(texts: Sequence[object], *, longest: int) -> bool:
+    """Whether texts are each another one of printable ASCII, in which `check_text` finds no fault.
+
+    The domain of a large question is so, and is looked through as a whole.
+    """
+    if not all(type(text) is str for text in texts):
+        return False
+    words = cast("Sequence[str]", texts)
+    together = "".join(words)
+    return (
+        together.isascii()
+        and together.isprintable()
+        and len(set(words)) == len(words)
+        and all(0 < len(word) <= longest and word[0] != " " != word[-1] for word in words)
+    )
 
 
 def normalized(value: object) -> object:

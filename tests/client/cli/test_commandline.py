@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import sys
 
 import pytest
 
-from hushpoll_client.cli import command_group, commands
+from hushpoll_client.cli import command_group, commandline, commands
 from hushpoll_client.cli.command_group import LazyGroup
 from hushpoll_client.cli.commandline import main
 from hushpoll_client.cli.commands import COMMANDS, SECTIONS
@@ -34,6 +35,23 @@ def without(hidden: set[str], *arguments: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=LONGEST_SECONDS
     )
+
+
+# Packages, and rooms of ours, that take a command's time to load, and that these can do without.
+OF_FEW = {
+    *("pandas", "scipy", "yaml", "requests", "urllib3", "charset_normalizer", "http.cookiejar"),
+    "hushpoll_shared.reading.people",
+}
+OF_JOBS = {"numpy", "hushpoll_shared.jobs.analyses", "hushpoll_shared.jobs.training"}
+OF_SURVEYS = {"rich", "hushpoll_client.analyst", "hushpoll_shared.survey", "hushpoll_shared.drafts"}
+LOADED = """
+import sys
+from hushpoll_client.cli.commandline import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    print(end.code, *sys.modules)
+"""
 
 
 def call(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -270,6 +288,47 @@ def test_a_missing_distribution_is_3_and_named(hidden, command):
     assert (done.returncode, done.stdout) == (3, "")
     assert "needs the distribution 'hushpoll-server'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more"),
+    [
+        (["--version"], OF_JOBS | OF_SURVEYS),
+        (["estimate", "--help"], OF_JOBS),
+        (["plan", "--help"], {"hushpoll_client.analyst"}),
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_what_it_needs_alone(arguments, more):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        capture_output=True, text=True, check=True, timeout=LONGEST_SECONDS,
+    )  # fmt: skip
+    code, *loaded = done.stdout.splitlines()[-1].split()
+    assert code == "0"
+    assert {"click", "hushpoll_client.cli.command_group"} <= {*loaded}
+    assert sorted((OF_FEW | more) & {*loaded}) == []
+
+
+def test_a_process_of_its_own_collects_no_garbage_while_it_loads(monkeypatch):
+    seen = []
+    monkeypatch.setattr(commandline, "main", lambda: seen.append(gc.isenabled()))
+    monkeypatch.setattr(gc, "freeze", lambda: seen.append("frozen"))
+    try:
+        commandline.program()
+    finally:
+        gc.enable()
+    assert seen == [False, "frozen"]
+
+
+def test_a_command_that_is_loaded_collects_its_garbage(monkeypatch, capsys):
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    gc.disable()
+    try:
+        assert call(capsys, "ledger", "--help")[0] == 0
+        assert gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_two_releases_side_by_side_are_refused(capsys, monkeypatch):

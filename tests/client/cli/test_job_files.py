@@ -4,7 +4,7 @@ import pytest
 
 from client.whole_documents import job_document
 from hushpoll_client.cli.jobs import job
-from hushpoll_shared.jobs.registry import JOBS
+from hushpoll_shared.jobs.registry import all_jobs
 
 ID = "ab" * 16
 
@@ -27,7 +27,7 @@ def fetch(server, steps, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in JOBS.items() if kind.table])
+@pytest.mark.parametrize("kind", [name for name, kind in all_jobs().items() if kind.table])
 @pytest.mark.parametrize(("out", "query"), [("j.csv", "?format=csv"), ("j.json", ""), ("j", "")])
 def test_ending_names_the_form(server, fetch, kind, out, query):
     result = fetch(kind, "result.json", out)

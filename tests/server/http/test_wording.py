@@ -14,7 +14,7 @@ from hushpoll_server.api.resources import drafts, plans, surveys, weighting
 from hushpoll_server.api.resources.administration import tokens
 from hushpoll_server.http.bodies import model_of
 from hushpoll_server.http.wording import WANTED, form_of, words_of
-from hushpoll_shared.jobs.registry import JOBS
+from hushpoll_shared.jobs.registry import all_jobs
 
 ROOT = Path(__file__).resolve().parents[3]
 Word = Annotated[str, Field(min_length=1, max_length=3)]
@@ -130,7 +130,7 @@ def kinds_of_errors(schema, found):
 
 def test_every_error_that_a_request_can_give_has_words():
     """A new kind of check in a request's model fails here until it has words."""
-    bodies: list[type[BaseModel]] = [model_of(job) for job in JOBS.values()]
+    bodies: list[type[BaseModel]] = [model_of(job) for job in all_jobs().values()]
     asked = bodies + [
         model
         for module in (drafts, plans, surveys, tokens, weighting)

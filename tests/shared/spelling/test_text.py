@@ -3,9 +3,12 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hushpoll_protocols import InvalidParameter
 from hushpoll_shared.spelling.text import (
+    are_plain,
     check_name,
     check_text,
     is_name,
@@ -109,3 +112,16 @@ def test_question_gets_no_second_mark() -> None:
         "job.",
     ]
     assert quoted("Your gender?") == "“Your gender?”"
+
+
+@given(st.lists(st.text(max_size=4) | st.text("ab ~\x1f\x7fé", max_size=3) | st.none(), max_size=4))
+def test_plain_texts_are_texts_without_a_fault_and_differ(texts: list[str | None]) -> None:
+    if are_plain(texts, longest=2):
+        assert [check_text(text, field="text", longest=2) for text in texts] == texts
+        assert len(set(texts)) == len(texts)
+
+
+def test_domain_of_printable_ascii_is_plain() -> None:
+    assert are_plain([str(number) for number in range(100)], longest=2)
+    assert not are_plain(["yes", "yes"], longest=3)
+    assert not are_plain(["yes", "no "], longest=3)

@@ -20,7 +20,7 @@ from hushpoll_server.http.tables import TableQuery, table_file
 from hushpoll_server.jobs.kinds import KINDS, JobKind
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.store.jobs import JobRow
-from hushpoll_shared.jobs.registry import JOBS
+from hushpoll_shared.jobs.registry import all_jobs
 from hushpoll_shared.statistic_tables import table_of
 from hushpoll_shared.tables.table_files import TABLE_FORMATS
 from hushpoll_shared.wire.documents.jobs import JobDocument, JobList, JobState
@@ -123,7 +123,7 @@ def result(path: JobPath, query: TableQuery) -> Response:
     parts, job = services(), _covered(path)
     row = parts.surveys.by_id(job.version_id)
     form = query.format
-    statistic = JOBS[job.kind].table
+    statistic = all_jobs()[job.kind].table
     if form in TABLE_FORMATS and statistic is None:
         raise InvalidParameter(
             f"format is {form!r}, and a job of the kind {job.kind} makes no table; leave "

@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 from hushpoll_server.services.people.roles import ORDER
-from hushpoll_shared.jobs.registry import JOBS, KEPT_JOBS
+from hushpoll_shared.jobs.registry import all_jobs, kept_jobs
 from hushpoll_shared.querying.registry import all_queries
 
 _VIEWS: Final = {
     **{query.name: query.looked_at for query in all_queries().values()},
-    **{f"{job.kept.noun}s": job.kept.looked_at for job in KEPT_JOBS},
+    **{f"{job.kept.noun}s": job.kept.looked_at for job in kept_jobs()},
     "codebook": "the codebook",
     "counts": "the numbers of reports",
     "joint-tables": "a table of several questions",
@@ -50,9 +50,9 @@ ACT_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "took-results-back": "took public results back",
         **{f"gave-role-{role}": f"gave the role {role}" for role in ORDER},
         "gave-role-none": "took a role away",
-        **{f"deleted-{job.kept.noun}": f"deleted {job.words}" for job in KEPT_JOBS},
-        **{f"asked-for-{job}": f"asked for {kind.words}" for job, kind in JOBS.items()},
-        **{f"fetched-{job}": f"fetched {kind.words}" for job, kind in JOBS.items()},
+        **{f"deleted-{job.kept.noun}": f"deleted {job.words}" for job in kept_jobs()},
+        **{f"asked-for-{job}": f"asked for {kind.words}" for job, kind in all_jobs().items()},
+        **{f"fetched-{job}": f"fetched {kind.words}" for job, kind in all_jobs().items()},
         **{f"looked-at-{view}": f"looked at {words}" for view, words in _VIEWS.items()},
     }
 )

@@ -21,6 +21,7 @@ from hushpoll_shared.spelling.canonical import LARGEST_INTEGER
 from hushpoll_shared.spelling.json_values import JsonMembers, members_of
 from hushpoll_shared.spelling.text import (
     CATEGORY_LENGTH,
+    are_plain,
     check_name,
     check_text,
     check_texts,
@@ -98,19 +99,10 @@ class Attribute:
         self._check_layout(where)
 
     def _check_domain(self, where: str) -> None:
-        seen: set[str] = set()
-        for position, category in enumerate(self.categories):
-            path = f"{where}.categories[{position}]"
-            check_text(category, field=path, longest=CATEGORY_LENGTH)
-            if category in seen:
-                raise InvalidParameter(
-                    f"{where} has the category {show(category)} twice; each category of a domain "
-                    "is listed once: remove one",
-                    field=f"{where}.categories",
-                )
-            seen.add(category)
+        if not are_plain(self.categories, longest=CATEGORY_LENGTH):
+            self._check_categories(where)
         check_texts(vars(self), "missing", where=f"{where}.")
-        if self.missing in seen:
+        if self.missing in self.categories:
             raise refusal_of(f"{where}.missing")(
                 f"is {show(self.missing)}, which is also listed in its categories; the missing "
                 "category is one more: remove it from the categories"
@@ -127,6 +119,19 @@ class Attribute:
                 "categories, the missing one included: add or merge categories",
                 field=f"{where}.categories",
             )
+
+    def _check_categories(self, where: str) -> None:
+        seen: set[str] = set()
+        for position, category in enumerate(self.categories):
+            path = f"{where}.categories[{position}]"
+            check_text(category, field=path, longest=CATEGORY_LENGTH)
+            if category in seen:
+                raise InvalidParameter(
+                    f"{where} has the category {show(category)} twice; each category of a domain "
+                    "is listed once: remove one",
+                    field=f"{where}.categories",
+                )
+            seen.add(category)
 
     def _check_protocol(self, where: str) -> None:
         check_protocol(self.protocol, field=f"{where}.protocol")

@@ -11,12 +11,12 @@ from hushpoll_server.jobs.kinds import KINDS
 from hushpoll_server.services.people.act_words import ACT_WORDS, act_words
 from hushpoll_server.services.people.roles import ORDER
 from hushpoll_server.web_application import OPERATIONS
-from hushpoll_shared.jobs.registry import KEPT_JOBS
+from hushpoll_shared.jobs.registry import kept_jobs
 from hushpoll_shared.querying.registry import all_queries
 
 SOURCES = Path(hushpoll_server.__file__).parent
 # What stands in the places of the codes that are put together.
-NOUNS = [job.kept.noun for job in KEPT_JOBS]
+NOUNS = [job.kept.noun for job in kept_jobs()]
 PARTS = {"asked-for-": KINDS, "fetched-": KINDS, "gave-role-": ORDER, "deleted-": NOUNS}
 
 
