@@ -100,7 +100,7 @@ def test_a_device_that_sends_noise_alone_spends_nothing():
         value = published.layout.code_answers(answers)["answer"]
         return b"".join(oracle.randomize(value, bits) for _ in range(times))
 
-    finding = audit(noise, "GRR", "2", sdk="none", draws=40_000)
+    finding = audit(noise, "GRR", "2", sdk="none", draws=400_000)
     assert finding.lower_bound < 0.05
     assert verdict(finding) == "holds, and spends less than its law"
 
