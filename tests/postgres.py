@@ -29,6 +29,9 @@ with warnings.catch_warnings():
 TEMPLATE = "hushpoll_template"
 SHARED = "hushpoll_test"
 LEFTOVER_SECONDS = 5
+MEMORY = Path("/dev/shm")
+ROOM = 4 * 2**30
+"""Bytes that must be free there: a server of tests takes some 200 MB, and each process has one."""
 
 
 def patient(command: str, args: Sequence[str], **options: Any) -> str:
@@ -48,15 +51,18 @@ postgres_server.pgexec = patient
 class PostgreSQL:
     """A server in a temporary directory, durable as it comes: fsync is on.
 
+    With `in_memory` the directory is one that no disk has, where the machine has one with room.
+
     Attributes
     ----------
     directory : Path
         Its data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_memory: bool = False) -> None:
         # Not below pytest's own directory: the server runs as another user where tests run as root.
-        self._parent = Path(tempfile.mkdtemp(prefix="hushpoll-pg-"))
+        place = MEMORY if in_memory and _has_room(MEMORY) else None
+        self._parent = Path(tempfile.mkdtemp(prefix="hushpoll-pg-", dir=place))
         self.directory = self._parent / "data"
         self.directory.mkdir(mode=0o700)
         self._server = PostgresServer(self.directory, cleanup_mode=None)
@@ -159,6 +165,10 @@ class PostgreSQL:
         with psycopg.connect(self.url(name), autocommit=True) as connection:
             connection.execute(f"SET lock_timeout = '{LEFTOVER_SECONDS}s'")
             connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(names))
+
+
+def _has_room(folder: Path) -> bool:
+    return folder.is_dir() and shutil.disk_usage(folder).free >= ROOM
 
 
 def _alive(process: psutil.Process) -> bool:

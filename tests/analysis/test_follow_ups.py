@@ -23,7 +23,7 @@ from hushpoll_analysis import (
 from hushpoll_analysis.auditing.power import AuditAssumptions
 from hushpoll_analysis.planning.goals import Goal
 from hushpoll_analysis.planning.outcomes import outcome
-from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.planner import outlook
 from hushpoll_analysis.planning.verdicts import verdicts
 from hushpoll_analysis.query_results import result_of
 from hushpoll_analysis.records.counts import count_pairs
@@ -207,8 +207,7 @@ def test_sets_of_one_size_have_the_estimates_of_a_marginal(protocol: str) -> Non
 
 def test_a_plan_of_a_follow_up_is_about_those_who_are_asked() -> None:
     manifest = Manifest.from_dict(TREE)
-    options = plan(manifest, 1_000)["options"]
-    own = next(option for option in options if option["protocol"] == option["split"] == "own")
+    own = outlook(manifest, 1_000)["own"]
     assert {row["name"] for row in own["attributes"]} == {"smokes", "amount", "age"}
     goals = [Goal.parse("width:amount=0.1"), Goal.parse("mean:amount=0.2")]
     sentences = [one["sentence"] for one in verdicts(manifest, goals, n=1_000)["goals"]]

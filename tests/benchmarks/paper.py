@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -88,15 +89,24 @@ def run(data: Path, protocol: str, split: str, seed: int) -> dict[str, float]:
 
 
 def compare(
-    data: Path, cells: Iterable[tuple[str, str]] = CELLS, seeds: Iterable[int] = SEEDS
+    data: Path,
+    cells: Iterable[tuple[str, str]] = CELLS,
+    seeds: Iterable[int] = SEEDS,
+    *,
+    apart: bool = True,
 ) -> list[Comparison]:
-    """Run cells with every seed, two at a time, and set their means beside the reference's."""
+    """Run cells with every seed, and set their means beside the reference's.
+
+    Two run at a time, in processes of their own, or with `apart` false one after the other here.
+    """
     reference, cells, seeds = load_reference(data), list(cells), list(seeds)
     tasks = [(data, protocol, split, seed) for protocol, split in cells for seed in seeds]
     # Two cells with a thread each are faster than one with two; spawned, since OpenMP forbids
     # forks.
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(run, *zip(*tasks, strict=True)))
+    with ExitStack() as stack:
+        pool = ProcessPoolExecutor(2, mp_context=get_context("spawn")) if apart else None
+        each = stack.enter_context(pool).map if pool else map
+        results = list(each(run, *zip(*tasks, strict=True)))
     comparisons = []
     for index, place in enumerate(cells):
         runs = results[index * len(seeds) : (index + 1) * len(seeds)]

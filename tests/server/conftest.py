@@ -245,7 +245,7 @@ def migrated(tmp_path_factory):
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgreSQL]:
     """A running PostgreSQL, whose template is a migrated database."""
-    with PostgreSQL() as server:
+    with PostgreSQL(in_memory=True) as server:
         database = Database(server.create(TEMPLATE))
         migrate.upgrade(database)
         database.close()

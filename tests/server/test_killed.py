@@ -9,7 +9,7 @@ import pytest
 from durability import killed
 from postgres import PostgreSQL
 
-KILLS = int(os.environ.get("HUSHPOLL_KILLS", "8"))
+KILLS = int(os.environ.get("HUSHPOLL_KILLS", "5"))
 # Each is a recovery of the whole database, and every other one a start of the server as well.
 KILLS_OF_POSTGRESQL = max(2, KILLS // 7)
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.paper import CELLS, METRICS, STANDARD_ERRORS, compare
 
 BASELINE = ("NonDP", "none")
-# Each protocol and each split once.
-FEW = [("GRR", "uniform"), ("OLH", "k-based"), BASELINE]
+# That all protocols and splits give what they gave is the pinned cells' to show.
+FEW = [("GRR", "uniform"), BASELINE]
 
 
 @pytest.mark.data
@@ -26,7 +26,8 @@ def test_means_over_a_few_seeds_are_the_papers(
 
     That is by the paper's own means and deviations; neither two nor five tell another epsilon.
     """
-    comparisons = compare(data_dir, cells, range(seeds))
+    # The few take no longer than two processes take to start.
+    comparisons = compare(data_dir, cells, range(seeds), apart=len(cells) > len(FEW))
     print(*comparisons, sep="\n")
     assert len(comparisons) == len(cells) * len(METRICS)
     assert [str(one) for one in comparisons if one.distance > STANDARD_ERRORS] == []

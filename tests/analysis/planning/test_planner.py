@@ -116,10 +116,24 @@ def test_without_enough_power_the_option_with_the_most_is_recommended():
     assert "this one has the most" in found["reason"]
     least = min(options, key=lambda key: options[key]["total_variance"])
     assert powers[least] < powers[chosen] - 0.1
+    assert_told(outlook(draft, 3000, given), found)
 
 
-def test_a_plan_has_every_option_and_recommends_the_best():
-    found = plan(Manifest.from_dict(DRAFT), 20_000)
+@pytest.fixture(scope="module")
+def comparison():
+    """Of 20,000 respondents, with which several options find the gap often enough."""
+    return plan(Manifest.from_dict(DRAFT), 20_000, crowd=500)
+
+
+def assert_told(told, whole):
+    """Of what the whole comparison says, an outlook tells the same."""
+    for member in ("recommended", "reason", "optimal_gain", "metric", "n", "survey"):
+        assert told[member] == whole[member], member
+    assert told["own"] == whole["options"][0]
+
+
+def test_a_plan_has_every_option_and_recommends_the_best(comparison):
+    found = comparison
     assert len(found["options"]) == (len(PROTOCOLS) + 1) * 4
     options = {(one["protocol"], one["split"]): one for one in found["options"]}
     own = dict(options["own", "own"], protocol="GRR", split="k-based")
@@ -140,21 +154,15 @@ def test_a_plan_has_every_option_and_recommends_the_best():
     assert any("THE spends" in text for text in options["THE", "uniform"]["warnings"])
 
 
-@pytest.mark.parametrize("n", [300, 5000])
-def test_outlook_recommends_what_the_whole_comparison_does(n):
-    """With few respondents no option finds the gap often enough, with many several do."""
-    draft = Manifest.from_dict(DRAFT)
-    told, whole = outlook(draft, n), plan(draft, n)
-    for member in ("recommended", "reason", "optimal_gain", "metric", "n", "survey"):
-        assert told[member] == whole[member], member
-    assert told["own"] == whole["options"][0]
+def test_outlook_recommends_what_the_whole_comparison_does(comparison):
+    assert_told(outlook(Manifest.from_dict(DRAFT), 20_000), comparison)
 
 
-def test_outlook_speaks_of_a_shuffler_where_a_crowd_is_named_and_always_checks_delta():
+def test_outlook_speaks_of_a_shuffler_where_a_crowd_is_named_and_always_checks_delta(comparison):
     """Guards: a plan waited for what it did not show."""
     draft = Manifest.from_dict(DRAFT)
     assert outlook(draft, 5000)["shuffled"] is None
-    assert outlook(draft, 5000, crowd=500)["shuffled"] == plan(draft, 5000, crowd=500)["shuffled"]
+    assert outlook(draft, 20_000, crowd=500)["shuffled"] == comparison["shuffled"]
     with pytest.raises(InvalidParameter, match="delta is 2"):
         outlook(draft, 5000, delta=2.0)
 

@@ -89,8 +89,9 @@ def collect(folder: Path) -> None:
     records = entry_points.encode(survey, codes, np.random.default_rng(21))
     read_everything(survey, records, codes)
     fakes(source, survey, answers, folder)
-    plan = json.loads(hushpoll("plan", source, "--n", 5000, "--json"))
-    assert "PAIRS" in json.dumps(plan)
+    told = entry_points.outlook(manifest, 5000)
+    assert {row["protocol"] for row in told["own"]["attributes"]} == {"PAIRS"}
+    assert told["recommended"]
     for encoding in ("indicator", "posterior"):
         run = hushpoll(
             *("train", "--data", answers, "--manifest", source, "--encoding", encoding, "--json"),

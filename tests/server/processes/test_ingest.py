@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import psutil
+import pytest
 
 from hushpoll_shared.wire import reports as wire
 from sample_survey import REPORTS, make_draft, make_report
+from served import Process
 from waiting import wait_until
 
 
-def test_checking_a_batch_loads_no_compiler(serve):
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Process(tmp_path_factory.mktemp("ingest")) as running:
+        yield running
+
+
+def test_checking_a_batch_loads_no_compiler(server):
     """Guards: each ingest process loaded numba, half a second and 60 MB, with its first batch."""
-    server = serve()
     published = server.publish(make_draft())
     body = wire.pack_reports(published.digest, [make_report(published) for _ in range(20)])
     head = {"Content-Type": wire.REPORTS_MEDIA_TYPE, **server.admin}
@@ -22,9 +29,8 @@ def test_checking_a_batch_loads_no_compiler(serve):
     assert [path for path in loaded if "llvmlite" in path or "numba" in path] == []
 
 
-def test_ready_says_that_the_web_process_is_away(serve):
+def test_ready_says_that_the_web_process_is_away(server):
     """Guards: nothing but failing requests of analysts told that it was."""
-    server = serve()
     web = server.web()
 
     def wait_for(state):

@@ -8,7 +8,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from hushpoll_analysis.planning.planner import plan
+from hushpoll_analysis.planning.planner import outlook
 from hushpoll_client.cli.surveys import survey as survey_commands
 from hushpoll_shared.drafts.manifest import Manifest
 
@@ -94,6 +94,5 @@ def test_dry_run_shows_the_warning_and_the_refusal(tmp_path):
 
 
 def test_plan_warns_of_weak_protection():
-    found = plan(Manifest.from_dict(draft("4", "1")), 1000)
-    own = next(one for one in found["options"] if (one["protocol"], one["split"]) == ("own", "own"))
+    own = outlook(Manifest.from_dict(draft("4", "1")), 1000)["own"]
     assert any(text.startswith("q0 is given epsilon 4") for text in own["warnings"])
