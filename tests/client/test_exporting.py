@@ -73,7 +73,7 @@ def test_records_leave_as_tables_and_are_deleted_when_asked(hushpoll, survey, tm
     with text.open(newline="") as stream:
         assert len(list(csv.reader(stream))) == 1 + 40
 
-    code, _, err = hushpoll("export", name, "--out", str(text), "--content", "debiased")
+    code, _, err = hushpoll("export", name, "--out", f"{text}.records", "--content", "debiased")
     assert (code, "format parquet or csv" in err) == (1, True)
     assert len(text.read_text().splitlines()) == 41  # what was there is not lost
 

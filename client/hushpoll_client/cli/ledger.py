@@ -16,6 +16,7 @@ from hushpoll_client.device.ledger import Ledger, LedgerDocument
 from hushpoll_client.device.outcomes import ClientDisabled, Losses
 from hushpoll_client.device.withdrawals import Withdrawal
 from hushpoll_protocols.errors import InvalidParameter
+from hushpoll_shared.cli.out_file import write_text
 from hushpoll_shared.cli.terminal import CommandGroup, emit, json_option, json_text, reports_errors
 from hushpoll_shared.spelling.text import check_name
 
@@ -79,8 +80,7 @@ def export(out: Path | None, path: Path) -> None:
     if out is None:
         click.echo(text)
     else:
-        out.touch(mode=0o600)
-        out.write_text(text + "\n", encoding="utf-8")
+        write_text(out, text + "\n")
 
 
 @ledger.command()

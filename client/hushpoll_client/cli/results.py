@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import click
 
@@ -31,7 +31,12 @@ from hushpoll_shared.cli.statistic_texts import (
 from hushpoll_shared.cli.terminal import progress, waiting
 from hushpoll_shared.cli.weighting import read_design
 from hushpoll_shared.spelling.json_values import JsonMembers
+from hushpoll_shared.spelling.text import show
 from hushpoll_shared.wire.records_file import read_records_header
+
+_EXPORTS: Final = ("records", "parquet", "csv", "sav", "dta")
+_OTHER_TABLES: Final = ("xlsx", "json")
+"""Endings that name a form of other commands' tables, and none of an export."""
 
 
 @click.command()
@@ -116,11 +121,9 @@ def tidy_results(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["records", "parquet", "csv", "sav", "dta"]),
-    default="records",
-    show_default=True,
+    type=click.Choice(_EXPORTS),
     help="records: the file that carries its own manifest, which hushpoll train reads; sav and dta "
-    "are of SPSS and Stata, with labels.",
+    "are of SPSS and Stata, with labels. By default what the file's ending names, else records.",
 )
 @click.option(
     "--content",
@@ -156,7 +159,7 @@ def export(
     name: str,
     version: int | None,
     out: Path,
-    form: str,
+    form: str | None,
     content: str,
     raw: bool,
     cells: str | None,
@@ -169,6 +172,7 @@ def export(
     apostrophe before it, which hushpoll takes off again when it reads such a file.
     """
     known = None if design is None else read_design(design)
+    form = _export_format(out, form)
     with replacing(out) as file:
         number = version_of(client, name, version)
         with progress(f"records of {name}") as advance:
@@ -192,6 +196,19 @@ def export(
     document["file"] = str(out)
     what = f"{document['records']} records" if form == "records" else f"{form} of the {content}"
     return document, f"{what} of {name} version {number} in {out}"
+
+
+def _export_format(out: Path, form: str | None) -> str:
+    """Return the format that is asked for, or that the file's ending names; both must agree."""
+    ending = out.suffix.lower().removeprefix(".")
+    if ending in _OTHER_TABLES or (form and ending in _EXPORTS and ending != form):
+        instead = f"--format is {form}" if form else "no export has that form"
+        endings = form or f"{', '.join(_EXPORTS[:-1])} or {_EXPORTS[-1]}"
+        raise InvalidParameter(
+            f"--out is {show(str(out))}, and {instead}; give a file that ends in .{endings}",
+            field="out",
+        )
+    return form or (ending if ending in _EXPORTS else "records")
 
 
 def _checked(file: BinaryIO, name: str, size: int) -> JsonMembers:

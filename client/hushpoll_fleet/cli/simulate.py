@@ -34,6 +34,7 @@ from hushpoll_fleet.sending.fleet import Fleet
 from hushpoll_fleet.sending.offline import write_reports
 from hushpoll_fleet.sending.wire import LARGEST_CONCURRENCY, play
 from hushpoll_protocols.errors import refusal_of
+from hushpoll_shared.cli.out_file import write_text
 from hushpoll_shared.cli.terminal import emit, json_option, progress, reports_errors, with_options
 from hushpoll_shared.drafts.manifest import Manifest, load_manifest
 from hushpoll_shared.reading.text_files import read_text
@@ -289,7 +290,7 @@ def _respondents(options: SimulationOptions, manifest: Manifest) -> SimulatedRes
         respondents.write_csv(options.write_answers)
     if options.write_truth is not None:
         truth = marginals(respondents, population)
-        options.write_truth.write_text(json.dumps(truth, indent=2) + "\n")
+        write_text(options.write_truth, json.dumps(truth, indent=2) + "\n")
     return respondents
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from hushpoll_client import InvalidParameter, Published
 from hushpoll_client.analyst.analyst_client import AnalystClient
@@ -48,18 +48,28 @@ def write_reports(
             field="to_file",
         )
     with path.open("xb") as stream:
-        stream.write(reports_header(fleet.published.digest))
-        if bulk:
-            for block in blocks(fleet):
-                for report_id, record in zip(block.ids, block.records, strict=True):
-                    stream.write(bytes(report_id) + bytes(record))
-                progress(len(block))
-        else:
-            for member in fleet.members():
-                report = fleet.report(member)
-                stream.write(report.id + report.record)
-                progress(1)
+        try:
+            _write(fleet, stream, bulk, progress)
+        except BaseException:
+            # Cut between two reports, it would be uploaded later as if it were whole.
+            path.unlink()
+            raise
     return len(fleet)
+
+
+def _write(fleet: Fleet, stream: BinaryIO, bulk: bool, progress: Callable[[int], None]) -> None:
+    stream.write(reports_header(fleet.published.digest))
+    if bulk:
+        for block in blocks(fleet):
+            for report_id, record in zip(block.ids, block.records, strict=True):
+                stream.write(bytes(report_id) + bytes(record))
+            progress(len(block))
+    else:
+        for member in fleet.members():
+            report = fleet.report(member)
+            stream.write(report.id + report.record)
+            progress(1)
+    stream.flush()
 
 
 def upload_reports(

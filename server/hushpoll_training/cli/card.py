@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hushpoll_shared.cli.out_file import write_text
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors
 from hushpoll_training.reports.card import model_card
 from hushpoll_training.reports.pages import card_page
@@ -30,5 +31,5 @@ def card(model: Path, out: Path | None, as_json: bool) -> None:
     document = model_card(read_run(model))
     path = model / CARD_PAGE if out is None else out
     if not as_json:
-        path.write_text(card_page(document), encoding="utf-8")
+        write_text(path, card_page(document))
     emit(document, lambda: f"The card is in {path}.", as_json=as_json)

@@ -16,7 +16,7 @@ from hushpoll_shared.cli.model_options import (
     cross_fitting_options,
 )
 from hushpoll_shared.cli.named_values import named_values
-from hushpoll_shared.cli.out_file import is_json, out_option, save_table
+from hushpoll_shared.cli.out_file import is_json, out_option, save_table, write_text
 from hushpoll_shared.cli.statistic_commands import FAIRNESS
 from hushpoll_shared.cli.terminal import emit, json_option, reports_errors, waiting
 from hushpoll_shared.reading.pairs import read_list
@@ -306,7 +306,7 @@ def predictions(
             f"Predictions of {file.name} beside the truth, in clear. Intervals are about other "
             "people drawn like these, with the same model."
         )
-        out.write_text(fairness_page("Fairness report", introduction, reports), encoding="utf-8")
+        write_text(out, fairness_page("Fairness report", introduction, reports))
     emit(document, lambda: _text(reports, out), as_json=as_json)
 
 

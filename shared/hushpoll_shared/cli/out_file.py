@@ -6,10 +6,11 @@ A command that shows a table writes it as CSV, XLSX or JSON.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import click
@@ -30,6 +31,10 @@ def out_option(
     """
 
     def checked(_ctx: click.Context, _option: click.Parameter, out: Path | None) -> Path | None:
+        if out is not None and out.name in ("", "-"):
+            raise InvalidParameter(
+                f"--out is {out.name!r}, which names no file; give a file's name", field="out"
+            )
         if out is not None and not out.parent.is_dir():
             raise InvalidParameter(
                 f"--out is {str(out)!r}, and {str(out.parent)!r} is no directory; make it first",
@@ -50,7 +55,35 @@ def out_option(
 
 @contextmanager
 def replacing(out: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `out` at the end, unless there is an error."""
+    """Open a new file that takes the place of `out` at the end, unless there is an error.
+
+    A link stays, and the file that it leads to is replaced. A device or a pipe is no file that
+    another could take the place of: all is written into it at the end.
+    """
+    try:
+        with _copied_to(out) if _is_no_file(out) else _put_in_place_of(out.resolve()) as file:
+            yield file
+    except OSError as error:
+        if error.filename is None or str(error.filename).startswith(str(out.resolve())):
+            error.filename = str(out)
+        raise
+
+
+def _is_no_file(out: Path) -> bool:
+    return out.exists() and not out.is_file()
+
+
+@contextmanager
+def _copied_to(device: Path) -> Iterator[BinaryIO]:
+    with TemporaryFile() as file:
+        yield cast("BinaryIO", file)
+        file.seek(0)
+        with device.open("wb") as stream:
+            shutil.copyfileobj(file, stream)
+
+
+@contextmanager
+def _put_in_place_of(out: Path) -> Iterator[BinaryIO]:
     with NamedTemporaryFile(dir=out.parent, prefix=out.name, delete=False) as file:
         try:
             yield cast("BinaryIO", file)
@@ -59,6 +92,12 @@ def replacing(out: Path) -> Iterator[BinaryIO]:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+
+
+def write_text(out: Path, text: str) -> None:
+    """Write a text into a file, which is replaced once all is written."""
+    with replacing(out) as file:
+        file.write(text.encode())
 
 
 def is_json(out: Path) -> bool:
