@@ -201,7 +201,8 @@ FAULTS = (
     Fault(
         "epsilons of a split are rounded up",
         f"{SURVEY}/randomization/budget.py",
-        "Fraction(epsilon) * share * _UNIT // 1", "-(-Fraction(epsilon) * share * _UNIT // 1)",
+        "Fraction(epsilon) * share * 10**PLACES // 1",
+        "-(-Fraction(epsilon) * share * 10**PLACES // 1)",
         ("tests/shared/survey/randomization/test_budget.py",),
     ),
     Fault(
