@@ -100,9 +100,11 @@ def hushpoll(*arguments: object) -> str:
 
 
 def outlook(draft: dict[str, Any], n: int, *, metric: str = "SPD", **assumed: float) -> Any:
-    """Return what a plan says of the draft as it is, and recommends."""
+    """Return what a plan says of the draft as it is, and recommends, and what it assumes."""
     given = AuditAssumptions(**assumed)
-    return dict(planner.outlook(Manifest.from_dict(draft), n, given, metric=metric))
+    told = planner.outlook(Manifest.from_dict(draft), n, given, metric=metric)
+    names = ("gap", "positive", "unprivileged", "base", "true_positive", "false_positive")
+    return {**told, "assumptions": {name: getattr(given, name) for name in names}}
 
 
 # Surveys and their records

@@ -27,7 +27,7 @@ from hushpoll_server.openapi_file import as_text, generated
 
 FILE = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
 # Per operation, of valid and of invalid arguments; schemathesis run by hand may take more.
-EXAMPLES = int(os.environ.get("HUSHPOLL_FUZZ", "2"))
+EXAMPLES = [int(os.environ.get("HUSHPOLL_FUZZ", "2")), pytest.param(20, marks=pytest.mark.slow)]
 CHECKS = (
     not_a_server_error,
     status_code_conformance,
@@ -160,7 +160,8 @@ def fuzz(document, send, *, examples, modes):
     assert min(sent.values()) >= 1
 
 
-def test_random_requests_get_documented_answers(site, document):
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_random_requests_get_documented_answers(site, document, examples):
     """An administrator's, so that they get as far as they can; each about a real survey as well."""
     real = {"name": "work", "version": 1}
 
@@ -174,7 +175,7 @@ def test_random_requests_get_documented_answers(site, document):
             }
             case.call_and_validate(headers=site.admin, checks=CHECKS)
 
-    fuzz(document, send, examples=EXAMPLES, modes=GenerationMode)
+    fuzz(document, send, examples=examples, modes=GenerationMode)
 
 
 def test_random_requests_without_a_token_get_documented_answers(document):
