@@ -296,7 +296,7 @@ def analyst(url: str, token: str | None) -> Iterator[AnalystClient]:
 
 def _of_the_command_line(error: TransportError) -> str | None:
     """Return an error with the option or the variable that would mend it; None if there is none."""
-    if error.status == _UNAUTHORIZED:
+    if error.status == _UNAUTHORIZED and error.problem is not None:
         return (
             f"the server does not take this token (HTTP {error.status}): it does not know it, or "
             "the token has expired or was revoked; give another one with --token, or as "

@@ -22,11 +22,13 @@ _UNKNOWN = problem_document(
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Refuses every token, and shows a page of a network's login under ``/page``."""
+    """Refuses every token; under ``/page`` a network's login, under ``/proxy`` a proxy's 401."""
 
     def do_GET(self) -> None:
         if self.path.startswith("/page"):
             self._send(200, "text/html", b"<!doctype html><title>Login</title>")
+        elif self.path.startswith("/proxy"):
+            self._send(401, "text/html", b"<!doctype html><title>Sign in to the proxy</title>")
         else:
             self._send(401, PROBLEM_MEDIA_TYPE, json.dumps(_UNKNOWN).encode())
 
@@ -73,6 +75,13 @@ def test_a_refused_token_is_told_in_the_words_of_the_command_line(call, url, arg
     assert "give another one with --token, or as HUSHPOLL_TOKEN" in err
     assert "Bearer" not in err
     assert "Remedy" not in err
+
+
+def test_a_proxy_that_asks_for_a_password_is_no_refusal_of_the_token(call, url):
+    code, err = call("survey", "list", "--url", f"{url}/proxy")
+    assert code == 1
+    assert "(HTTP 401, text/html) is not a hushpoll server's" in err
+    assert "token" not in err
 
 
 def test_an_address_of_no_server_is_told_with_what_to_check(call):

@@ -91,10 +91,17 @@ def _width(published: Published) -> list[PublishingWarning]:
             name,
             f"with {QUOTED_REPORTS:,} reports, the {100 * expected.confidence:g} % interval of a "
             f"share of {name} will be up to ±{50 * expected.width:.3g} percentage points; "
-            f"±{100 * QUOTED_HALF_WIDTH:g} takes {needed:,} reports; give {name} a larger part of "
-            "epsilon if that is too many",
+            f"±{100 * QUOTED_HALF_WIDTH:g} takes {needed:,} reports"
+            + _more_epsilon(published, name),
         )
     ]
+
+
+def _more_epsilon(published: Published, name: str) -> str:
+    """Return the remedy for a wide interval; an attribute in clear has no part of epsilon."""
+    if published.attribute(name).oracle is None:
+        return ""
+    return f"; give {name} a larger part of epsilon if that is too many"
 
 
 def _unspent(block: Block) -> list[PublishingWarning]:
@@ -112,6 +119,10 @@ def _unspent(block: Block) -> list[PublishingWarning]:
     ]
 
 
+def _reports(number: int) -> str:
+    return f"{number} report" if number == 1 else f"{number} reports"
+
+
 def _singled_out(published: Published) -> list[PublishingWarning]:
     warnings = []
     if published.release == IMMEDIATE:
@@ -121,8 +132,8 @@ def _singled_out(published: Published) -> list[PublishingWarning]:
                 None,
                 "release: immediate gives analysts each report soon after it came: an analyst who "
                 "asks before and after, and sends "
-                f"{published.minimum_batch - 1} reports of their own, can single it out, with its "
-                "answers in clear and its time; it is for trials, and a survey of real people "
+                f"{_reports(published.minimum_batch - 1)} of their own, can single it out, with "
+                "its answers in clear and its time; it is for trials, and a survey of real people "
                 "releases daily, weekly or at its end",
             )
         )

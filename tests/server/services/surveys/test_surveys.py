@@ -53,6 +53,22 @@ def test_warnings_list_clear_attributes_then_the_protected_width(site):
 
 
 @pytest.mark.sqlite
+def test_width_of_a_protected_attribute_in_clear_has_no_remedy_by_epsilon(site):
+    def warning(**draft):
+        warnings = site.post("/api/v1/surveys", json=make_draft(**draft)).json["warnings"]
+        return {one["code"]: one["message"] for one in warnings}["protected-width"]
+
+    assert "give gender a larger part of epsilon" in warning()
+    attributes = [
+        {**attribute, "role": "plain"} if attribute["name"] == "gender" else attribute
+        for attribute in make_draft()["attributes"]
+    ]
+    in_clear = warning(version=2, attributes=attributes)
+    assert "takes" in in_clear
+    assert "larger part of epsilon" not in in_clear
+
+
+@pytest.mark.sqlite
 @pytest.mark.parametrize("release", ["daily", "weekly", "end"])
 def test_survey_that_releases_enough_on_a_schedule_has_no_warning_of_it(site, release):
     draft = make_draft(release=release, minimum_batch=20)
