@@ -43,6 +43,7 @@ from hushpoll_server.dashboard.surveys import (
     may_export,
     nothing_yet,
     of_survey,
+    result_of,
     seen,
 )
 from hushpoll_server.dashboard.version_pages import shows
@@ -271,7 +272,6 @@ def _of_questions(
     The summary is None where labels give no scale, the shares where everybody answers. The headline
     is that of a mean that can be told; it is empty without one.
     """
-    analysis, export = services().analysis, may_export(row)
     found: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None, str]] = {}
     for name in names:
         if options_of(published, name) != (name,):
@@ -281,12 +281,10 @@ def _of_questions(
         summary = shares = None
         headline = ""
         if is_ordered(asked):
-            query = Ordered(attribute=name, confidence=confidence)
-            ordered = analysis.result(row, query, may_export=export)
+            ordered = result_of(row, Ordered(attribute=name, confidence=confidence))
             summary, headline = ordered.to_dict(), headline_of(ordered)
         if has_shares_among(asked):
-            query_of_those = Answered(attribute=name, confidence=confidence)
-            result = analysis.result(row, query_of_those, may_export=export)
+            result = result_of(row, Answered(attribute=name, confidence=confidence))
             shares = result.to_dict()
             if asked.ask_if is not None and not headline and not result.too_noisy(name):
                 headline = headline_of(result)
@@ -301,8 +299,7 @@ def _over_versions(
     """Return a question over all versions: its mean where that is told, else a share."""
     name = figure["attribute"]["name"]
     if is_ordered(published.attribute(name)):
-        query = Ordered(attribute=name, confidence=confidence)
-        summary = services().analysis.result(row, query, may_export=may_export(row))
+        summary = result_of(row, Ordered(attribute=name, confidence=confidence))
         own, ends = mean_of(summary), ends_of(summary.scale)
         if own is not None:
             return over_versions(row, name, own, n=n, confidence=confidence, ends=ends)
@@ -413,18 +410,16 @@ def _show_as_numbers(
     confidence = float(chosen["confidence"])
     if asked is None or chosen["detail"] != "bins" or not _has_means(chosen):
         return
-    export = may_export(row)
     foot = foot_of(published, n, confidence)
     question = questions_of(published)[name]
     if asked.number is not None:
-        query = Ordered(attribute=name, confidence=confidence)
-        summary = services().analysis.result(row, query, may_export=export)
+        summary = result_of(row, Ordered(attribute=name, confidence=confidence))
         chart = chart_of_mean(question, summary, confidence=confidence, foot=foot)
         if chart is not None:
             noisy = summary.too_noisy("groups")
             figure |= {"chart": chart, "title": chart.words.title, "noisy": noisy}
     elif has_bins(asked):
-        source = services().analysis.source(row, may_export=export)
+        source = services().analysis.source(row, may_export=may_export(row))
         found = binned(source, name, confidence=confidence)
         if all(one.known for one in found.bins):
             rows = rows_of_bins(
@@ -437,8 +432,7 @@ def _show_as_numbers(
             chart = bins_chart(question, rows, noisy=found.noisy, confidence=confidence, foot=foot)
             noisy = found.noisy
             if noisy:  # a mean may be told all the same
-                query = Ordered(attribute=name, confidence=confidence)
-                summary = services().analysis.result(row, query, may_export=export)
+                summary = result_of(row, Ordered(attribute=name, confidence=confidence))
                 of_mean = chart_of_mean(question, summary, confidence=confidence, foot=foot)
                 if of_mean is not None and not summary.too_noisy("groups"):
                     chart, rows, noisy = of_mean, [], False

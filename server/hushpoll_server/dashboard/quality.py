@@ -14,7 +14,7 @@ from hushpoll_server.dashboard.figures import download, drawn
 from hushpoll_server.dashboard.forms import ask_for
 from hushpoll_server.dashboard.frame import page
 from hushpoll_server.dashboard.questions import labels_of
-from hushpoll_server.dashboard.surveys import may_export, of_survey
+from hushpoll_server.dashboard.surveys import of_survey, result_of
 from hushpoll_server.dashboard.version_pages import back_to, note_act, note_look, shows, takes
 from hushpoll_server.errors import Refused
 from hushpoll_server.http.endpoint import services
@@ -126,7 +126,7 @@ def _why_no_days(row: VersionRow) -> str:
 def _fakes(row: VersionRow) -> tuple[list[dict[str, Any]], str | None]:
     """Return what fake reports can do to each attribute's estimates, or why that is not said."""
     try:
-        answer = services().analysis.result(row, Estimates(), may_export=may_export(row)).to_dict()
+        answer = result_of(row, Estimates()).to_dict()
     except Refused as refusal:
         if refusal.code not in NOTHING:
             raise

@@ -191,17 +191,17 @@ def _findings(row: VersionRow) -> tuple[EstimatedShares | None, tuple[Finding, .
         if refusal.code not in NOTHING_YET:
             raise
         return None, ()
-    published, analysis, export = seen(row), services().analysis, may_export(row)
+    published = seen(row)
     ordered = [one.name for one in shares.attributes if is_ordered(published.attribute(one.name))]
     # A number has no other line: shares of its anchors are no shares of answers.
     numbers = [name for name in ordered if published.attribute(name).number is not None]
     others = [name for name in ordered if name not in numbers]
     means = {
-        name: analysis.result(row, Ordered(attribute=name), may_export=export)
+        name: result_of(row, Ordered(attribute=name))
         for name in (*numbers, *others[: max(0, MOST_MEANS - len(numbers))])
     }
     asks = any(published.attribute(one.name).ask_if is not None for one in shares.attributes)
-    told = analysis.result(row, Answered(), may_export=export) if asks else None
+    told = result_of(row, Answered()) if asks else None
     return shares, findings_of(published, shares, means, told)
 
 
@@ -403,6 +403,11 @@ def asked_of(row: VersionRow, *named: str) -> Published:
         for key, name in (*asked, *(("attribute", name) for name in named)):
             groups.require(name, field=key)
     return seen(row)
+
+
+def result_of(row: VersionRow, query: Query[R]) -> R:
+    """Return the result of a query as the user may see it; no look at it is noted."""
+    return services().analysis.result(row, query, may_export=may_export(row))
 
 
 def answered(row: VersionRow, query: Query[R], before: VersionRow | None = None) -> R:

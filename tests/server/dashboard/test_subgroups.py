@@ -6,8 +6,11 @@ import csv
 import io
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
+import sample_survey
+from hushpoll_protocols import ReplayBits
 from hushpoll_shared.qualifying.possible import shown_share
 
 pytestmark = pytest.mark.sqlite
@@ -15,7 +18,12 @@ WORK = "/surveys/work/versions/1"
 
 
 @pytest.fixture
-def filled(release_two_groups):
+def filled(release_two_groups, monkeypatch):
+    # Secure bits leave a group that may be empty, whose shares are not told, once in a while.
+    bits = ReplayBits(
+        np.random.default_rng(1).integers(2**64, size=20_000, dtype=np.uint64).tolist()
+    )
+    monkeypatch.setattr(sample_survey, "SecureBits", lambda: bits)
     return release_two_groups(("work", 1))
 
 

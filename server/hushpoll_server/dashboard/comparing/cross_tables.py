@@ -36,6 +36,7 @@ from hushpoll_server.dashboard.surveys import (
     nothing_yet,
     of_survey,
     refusal_in_questions,
+    result_of,
     seen,
     why_not_shown,
 )
@@ -148,8 +149,7 @@ def _independence(
     a, b = chosen["a"], chosen["b"]
     if not is_tested(published, a, b):
         return None
-    query = Independence(a=a, b=b, alpha=ALPHA)
-    return services().analysis.result(row, query, may_export=may_export(row))
+    return result_of(row, Independence(a=a, b=b, alpha=ALPHA))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,7 @@ from typing import Any
 from flask import request
 
 from hushpoll_server.dashboard.frame import choice
-from hushpoll_server.dashboard.surveys import answered, may_export
-from hushpoll_server.http.endpoint import services
+from hushpoll_server.dashboard.surveys import answered, result_of
 from hushpoll_server.store.catalogue import VersionRow
 from hushpoll_server.survey_reports.content.group_shares import SHARES_IN_GROUPS, shares_in_groups
 from hushpoll_shared.estimators import UNBIASED
@@ -90,7 +89,7 @@ def size_of_group(row: VersionRow, chosen: dict[str, str]) -> Size:
     As ``noisy`` it has whether the reports cannot tell it.
     """
     query = Estimates(confidence=float(chosen["confidence"]))
-    answer = services().analysis.result(row, query, may_export=may_export(row)).to_dict()
+    answer = result_of(row, query).to_dict()
     (question,) = (entry for entry in answer["attributes"] if entry["name"] == chosen["among"])
     (size,) = (one for one in question["categories"] if one["category"] == chosen["group"])
     return {
