@@ -7,6 +7,7 @@ among the others does not.
 
 LONGEST_MODULES = (
     "docs/test_site",
+    "lab/postprocessing/test_smoothed_learner",
     "pinned/test_pinned",
     "test_walks",
     "server/dashboard/test_in_a_browser",
@@ -24,6 +25,7 @@ LONGEST_MODULES = (
     "server/test_operate",
     "training/cli/test_train",
     "fleet/audit/test_certificate",
+    "server/test_authorisation_matrix",
     "server/http/test_openapi",
     "server/dashboard/test_drafts_in_a_browser",
     "training/test_reference_adult",
@@ -38,7 +40,11 @@ LONGEST_MODULES = (
     "client/test_hostile_server",
     "fleet/test_tutorial",
     "protocols/test_adding",
+    "server/test_mailing",
+    "lab/experiments/test_reference",
+    "lab/experiments/results/test_figures",
     "client/test_against_server",
+    "server/test_ingest_concurrency",
     "client/test_threads",
     "client/delivery/test_timing",
     "server/test_killed",
