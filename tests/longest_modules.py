@@ -7,7 +7,6 @@ among the others does not.
 
 LONGEST_MODULES = (
     "docs/test_site",
-    "lab/postprocessing/test_smoothed_learner",
     "pinned/test_pinned",
     "test_walks",
     "server/dashboard/test_in_a_browser",
