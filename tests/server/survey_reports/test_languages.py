@@ -136,8 +136,9 @@ class Words(HTMLParser):
 def report_of(drawing, language: str, **asked: Any) -> Report:
     crosses = [("zqaga", "zqbob"), ("zqnum", "zqmany"), ("zqaga", "zqclear")]
     crosses = [] if asked.pop("bare", False) else crosses
+    audits = asked.pop("audits", [AUDIT])
     basis = basis_of(DRAFT, crosses, language=language, **asked)
-    facts = {**basis.facts, **FACTS, "audits": [AUDIT], "waves": WAVES}
+    facts = {**basis.facts, **FACTS, "audits": audits, "waves": WAVES}
     support = dict(basis.support)
     if "zqbob" in support:
         support["zqbob"][:] = [20, 900, 250, 250, 250, 250, 250]
@@ -160,6 +161,21 @@ def test_page_has_no_english_word_left(drawing, language, estimator):
     left = Words(there).words & Words(here).words - allowed
     assert f'<html lang="{language}">' in there
     assert not left, sorted(left)
+
+
+def test_audit_of_several_groups_is_shown_beside_its_reference(drawing):
+    whole = AUDIT["result"]
+    parts = {name: whole[name] for name in ("metrics", "shares", "rates")}
+    protected = {"attribute": "zqaga", "protocol": "GRR", "reference": ["Zqu"]}
+    several = {
+        **{name: member for name, member in whole.items() if name not in parts},
+        "protected": protected,
+        "groups": [{"group": "Zqv", **parts}],
+    }
+    audits = [{"parameters": {}, "result": several}]
+    page = report_of(drawing, ENGLISH, bare=True, audits=audits).html.decode()
+    assert "Zqv" in page
+    assert "as deployed on LDP records" in page
 
 
 @pytest.mark.parametrize("language", OTHERS)

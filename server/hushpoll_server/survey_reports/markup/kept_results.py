@@ -31,7 +31,7 @@ def shown_audit(audit: Mapping[str, Any], words: SurveyWords) -> dict[str, Any]:
     return {
         **document,
         "asked": audit,
-        "reference": either(about.get("privileged") or [about["reference"]]),
+        "reference": either(about.get("privileged") or about["reference"]),
         "pairs": [
             {"group": pair["group"], "metrics": list(_metrics(pair["metrics"]))} for pair in pairs
         ],
