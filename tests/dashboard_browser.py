@@ -28,7 +28,8 @@ expect.set_options(timeout=LONGEST_SECONDS * 1000)
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A running browser: the build of Chromium that has no windows, which works half as much."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell")
+    builds = map(shutil.which, ("chromium-headless-shell", "chromium"))
+    program = os.environ.get("CHROMIUM") or next(filter(None, builds), None)
     if program is None:
         raise SystemExit(
             "Chromium is missing; apt-get install chromium-headless-shell, or set CHROMIUM to its "

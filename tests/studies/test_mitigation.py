@@ -36,9 +36,9 @@ def test_changes_are_paired_by_seed_with_the_same_records(tmp_path):
     gaps = results[(results["local_epsilon"] == 2) & (results["method"] == "thresholds")]["SPD"]
     left = found["GRR, ε = 2", "thresholds"]
     assert abs(left.sizes["SPD"] - (gaps**2).mean() ** 0.5) < 1e-12
-    assert left.sizes["SPD"] >= abs(left.means["SPD"].value)
+    assert left.sizes["SPD"] >= abs(left.means["SPD"].mean)
     change = left.change
-    assert abs(change.value - paired) < 1e-12
+    assert abs(change.mean - paired) < 1e-12
     assert change.half > 0
     done = CliRunner().invoke(main, [str(tmp_path / "run"), "--out", str(tmp_path / "page.md")])
     assert done.exit_code == 0, done.output

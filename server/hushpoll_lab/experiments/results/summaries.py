@@ -88,6 +88,9 @@ class Summary:
         quantile = student.ppf((1 + CONFIDENCE) / 2, self.runs - 1)
         return float(quantile * self.sd / math.sqrt(self.runs))
 
+    def __str__(self) -> str:
+        return f"{self.mean:.4f}" + ("" if self.half is None else f" ± {self.half:.4f}")
+
 
 def most_runs(metrics: Mapping[str, Summary]) -> int:
     """Return how many seeds have a value of some metric."""

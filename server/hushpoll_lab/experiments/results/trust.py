@@ -71,7 +71,7 @@ def page(placed: Sequence[MethodTrust], name: str) -> str:
     ]
     for item in placed:
         name = item.method if item.protocol == NONE else f"{item.method}, {item.protocol}"
-        cells = [name, str(item.seeds), *(_with_half(item.means[metric]) for metric in METRICS)]
+        cells = [name, str(item.seeds), *(str(item.means[metric]) for metric in METRICS)]
         lines.append(f"| {' | '.join([*cells, item.spent, item.trusted, item.neighbours])} |")
     return "\n".join([*lines, ""])
 
@@ -112,11 +112,6 @@ def draw_plane(placed: Sequence[MethodTrust], title: str) -> bytes:
         svg = BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None})
     return svg.getvalue()
-
-
-def _with_half(summary: Summary) -> str:
-    half = summary.half
-    return f"{summary.mean:.4f}" + ("" if half is None else f" ± {half:.4f}")
 
 
 def _rows_of(results: pd.DataFrame, method: Mapping[str, Any]) -> pd.Series[bool]:
