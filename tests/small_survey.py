@@ -98,7 +98,7 @@ def write_records():
     """Write a file of records, as an export is, and return its path."""
 
     def write(path, published, records):
-        path.write_bytes(pack_records_header(published) + records.tobytes())
+        path.write_bytes(pack_records_header(published, len(records)) + records.tobytes())
         return path
 
     return write

@@ -215,7 +215,7 @@ def _checked(file: BinaryIO, name: str, size: int) -> JsonMembers:
     """Read the file's own manifest, and count its rows."""
     file.seek(0)
     try:
-        published = read_records_header(file)
+        published, n = read_records_header(file)
     except InvalidParameter as error:
         raise ManifestRefused(
             f"the server sent no records of survey {name!r}; check that the address is a hushpoll "
@@ -223,7 +223,7 @@ def _checked(file: BinaryIO, name: str, size: int) -> JsonMembers:
             field=error.field,
         ) from None
     count, rest = divmod(size - file.tell(), published.layout.record_size)
-    if rest or published.name != name:
+    if rest or n not in (None, count) or published.name != name:
         raise ManifestRefused(
             f"the server sent no whole records of survey {name!r}; try again",
             field="records",

@@ -154,7 +154,7 @@ def walk(folder: Path) -> None:
     rng = np.random.default_rng(1)
     rows = encode_many(published, {"health": rng.integers(0, 2, 200)}, rng)
     file = folder / "added.records"
-    file.write_bytes(pack_records_header(published) + rows.tobytes())
+    file.write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     query = Largest(attribute="health", confidence=0.9)
     expected = result_of(query, OfRecords(Records(published, rows)))
 

@@ -40,7 +40,7 @@ def files(answering, tmp_path):
         published = answering.services.surveys.published(row)
         rows = np.concatenate(list(answering.services.segments.blocks(row.id, row.record_size)))
         paths[version] = tmp_path / f"{version}.records"
-        paths[version].write_bytes(pack_records_header(published) + rows.tobytes())
+        paths[version].write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     return paths
 
 

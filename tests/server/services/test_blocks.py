@@ -137,7 +137,7 @@ def test_the_shape_of_reports_is_that_of_the_blocks():
 
 def test_the_file_of_records_has_format_2():
     published = made_records().published
-    head = pack_records_header(published)
+    head = pack_records_header(published, 1)
     again, rows = read_records(head + bytes(published.layout.record_size))
     assert (again.digest, len(rows)) == (published.digest, 1)
     assert BytesIO(head).read(4) == b"HREC"

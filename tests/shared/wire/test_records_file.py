@@ -19,7 +19,7 @@ def rows(published: Published) -> np.ndarray:
 
 @pytest.fixture
 def content(published: Published, rows: np.ndarray) -> bytes:
-    return pack_records_header(published) + rows.tobytes()
+    return pack_records_header(published, len(rows)) + rows.tobytes()
 
 
 def test_a_file_of_records_reads_back(
@@ -35,18 +35,19 @@ def test_a_file_of_records_reads_back(
 
 
 def test_the_header_has_its_documented_bytes(published: Published) -> None:
-    header = pack_records_header(published)
+    header = pack_records_header(published, 3)
     size = len(published.canonical)
     assert header == (
-        b"HREC\x01"
+        b"HREC\x02"
         + bytes.fromhex(published.digest)
         + size.to_bytes(4, "little")
+        + (3).to_bytes(8, "little")
         + published.canonical
     )
 
 
 def test_a_file_may_have_no_rows(published: Published) -> None:
-    _, records = read_records(pack_records_header(published))
+    _, records = read_records(pack_records_header(published, 0))
     assert records.shape == (0, published.layout.record_size)
 
 
@@ -72,11 +73,25 @@ def test_a_file_cut_in_a_row_is_refused(published: Published, content: bytes) ->
         read_records(content[:-1])
 
 
+@pytest.mark.parametrize("end", [-33, None])
+def test_a_file_cut_or_continued_between_rows_is_refused(content: bytes, end: int | None) -> None:
+    changed = content[:end] if end else content + content[-33:]
+    with pytest.raises(InvalidParameter, match=r"has [35] of its 4 records; export it again"):
+        read_records(changed)
+
+
+def test_a_file_of_the_version_without_a_number_of_rows_is_read(
+    content: bytes, rows: np.ndarray
+) -> None:
+    _, records = read_records(content[:4] + b"\x01" + content[5:41] + content[49:])
+    assert (records == rows).all()
+
+
 def test_other_magic_and_versions_are_refused(content: bytes) -> None:
     with pytest.raises(InvalidParameter, match="no file of records"):
         read_records(b"HUSH" + content[4:])
-    with pytest.raises(InvalidParameter, match="version 2"):
-        read_records(content[:4] + b"\x02" + content[5:])
+    with pytest.raises(InvalidParameter, match=r"version 3; this version reads 1 and 2"):
+        read_records(content[:4] + b"\x03" + content[5:])
 
 
 def test_a_length_beyond_the_file_is_refused_without_reading_it(content: bytes) -> None:

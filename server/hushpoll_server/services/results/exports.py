@@ -152,7 +152,7 @@ class Exports:
         name = f"{row.name}-{row.version}"
         written = shuffled if on_rows is None else _Counted(shuffled, on_rows)
         if format == "records":
-            header = pack_records_header(published)
+            header = pack_records_header(published, shuffled.rows)
             size = len(header) + shuffled.rows * row.record_size
             return Export(f"{name}.records", MEDIA_TYPES[format], size, _file(header, written))
         if content != "records":
