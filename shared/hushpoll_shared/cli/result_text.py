@@ -20,7 +20,7 @@ from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.querying.shown import ShownSection, cut_notes, shown_sections
 from hushpoll_shared.spelling.text import quoted
-from hushpoll_shared.survey.option_texts import ROUNDED
+from hushpoll_shared.survey.option_texts import ROUNDED, TO_ANCHORS
 
 Questions = Mapping[str, str]
 """What is asked by each attribute and select-all, by its name."""
@@ -75,6 +75,12 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
     verdict = result.verdict
     sentences: tuple[str, ...] = () if verdict is None else (verdict.sentence,)
     told = tuple(_pairs_in_words(one, questions) for one in sentences)
+    of_shares = result.categories_of()
+    # Another result than shares, such as the mean, needs no advice to look at the mean.
+    questions = {
+        name: text if name in of_shares else text.replace(ROUNDED, TO_ANCHORS)
+        for name, text in questions.items()
+    }
     first = verdict is not None and (verdict.noisy or bool(verdict.too_noisy))
     parts: list[Table | str] = [f"{told[0]}\n"] if first else []
     parts.append(result.of_what())
@@ -86,7 +92,12 @@ def text_of_result(result: Result, questions: Questions = NO_QUESTIONS) -> str:
     sections = list(shown_sections(result))
     titles = {section.title: _titled(section.title, questions) for section in sections}
     asked = asked_lines(_naming(sections, titles, questions), questions)
-    of_verdict = [line for line in asked_lines(sentences, questions) if line not in asked]
+    above = [*asked, *titles.values()]
+    of_verdict = [
+        line
+        for line in asked_lines(sentences, questions)
+        if not any(title.startswith(line) for title in above)
+    ]
     if first:
         asked += of_verdict
     if len(asked) <= MOST_AT_TOP:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 """Options that a refusal names, at most."""
 
+TO_ANCHORS = " (rounded at random to anchors)"
 ROUNDED = " (rounded at random to anchors; hushpoll ordered shows its mean)"
 
 

@@ -189,6 +189,11 @@ def test_quantile_that_may_be_anywhere_on_its_scale_is_no_figure():
     assert "cannot be told" in middle
     assert "0 to 5000" in middle
     assert "2500 │" not in middle
+    verdict = {"says": "informative", "sentence": "90 reports can tell the mean of rent."}
+    verdict |= {"respondents": None, "epsilon": None, "too_noisy": []}
+    told = text_of_query(Ordered)({**answer, "verdict": verdict}, {"rent": f"Your rent?{ROUNDED}"})
+    assert " ".join(told.split()).count("rent: Your rent? (rounded at random to anchors)") == 1
+    assert "hushpoll ordered" not in told
     (upper,) = (line for line in lines if "quantile 0.75" in line)
     assert "2500" in upper
     assert "told" not in upper
