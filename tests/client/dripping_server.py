@@ -15,7 +15,8 @@ Part = Literal["status line", "headers", "body"]
 _PROMPT: Final[dict[Part, bytes]] = {
     "status line": b"HTTP/1.1 ",
     "headers": b"HTTP/1.1 200 OK\r\nX-Slow: ",
-    "body": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{",
+    "body": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
+    b"Content-Disposition: attachment\r\n\r\n{",
 }
 
 

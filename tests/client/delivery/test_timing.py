@@ -175,6 +175,7 @@ def test_a_download_may_take_longer_the_more_of_it_arrives(server, transport_of)
     def slowly(handler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(4 * len(body)))
+        handler.send_header("Content-Disposition", 'attachment; filename="x"')
         handler.end_headers()
         for _ in range(4):
             handler.wfile.write(body)
