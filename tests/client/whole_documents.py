@@ -14,7 +14,8 @@ from typing import (
     is_typeddict,
 )  # fmt: skip
 
-from hushpoll_shared.querying.documents import alternatives, type_of
+from hushpoll_shared.querying.documents import alternatives
+from hushpoll_shared.spelling.json_values import type_of
 from hushpoll_shared.wire.documents.jobs import JobDocument
 
 _PLAIN: Final[dict[Any, Any]] = {float: 0.5, int: 7, bool: True}

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_origin, is_typed
 from hushpoll_client.config import ClientConfig, Endpoint
 from hushpoll_client.delivery.transport import Answer, Transport
 from hushpoll_protocols.errors import TransportError
-from hushpoll_shared.querying.documents import alternatives, type_of, words_of
+from hushpoll_shared.querying.documents import alternatives, words_of
 from hushpoll_shared.querying.query import Query
 from hushpoll_shared.querying.registry import query_named
 from hushpoll_shared.querying.result import Result
 from hushpoll_shared.spelling.canonical import canonical_json
-from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject
+from hushpoll_shared.spelling.json_values import JsonMembers, JsonObject, type_of
 from hushpoll_shared.spelling.text import check_name
 from hushpoll_shared.wire import paths
 from hushpoll_shared.wire.answers import not_ours

@@ -8,17 +8,7 @@ from dataclasses import MISSING, field, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 _AS_THEY_ARE: Final = frozenset({str, int, bool})
 _PLAIN: Final[Mapping[Any, frozenset[type]]] = {
@@ -109,13 +99,6 @@ def alternatives(hint: Any) -> tuple[tuple[Any, ...], bool]:
     """Return the types of a hint but None, and whether None is one of them."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return tuple(one for one in kinds if one is not NoneType), NoneType in kinds
-
-
-def type_of(hint: Any) -> Any:
-    """Return the type of a document's member, without what is declared beside it."""
-    while get_origin(hint) in (Annotated, NotRequired):
-        hint = get_args(hint)[0]
-    return hint
 
 
 def words_of(kind: Any) -> tuple[Any, ...]:

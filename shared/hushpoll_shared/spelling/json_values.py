@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Annotated, Any, NotRequired, TypeAlias, Union, get_args, get_origin
 
 JsonValue: TypeAlias = Union[
     bool, int, float, str, "Sequence[JsonValue]", "Mapping[str, JsonValue]", None
@@ -29,6 +29,13 @@ class Facts:
     example: str | None = None
     default: object = None
     """Of one that may be missing, where that is not null."""
+
+
+def type_of(hint: Any) -> Any:
+    """Return the type of a document's member, without what is declared beside it."""
+    while get_origin(hint) in (Annotated, NotRequired):
+        hint = get_args(hint)[0]
+    return hint
 
 
 def members_of(source: object, *names: str) -> JsonMembers:
