@@ -65,7 +65,7 @@ def write(path: Path, data: Path, rows: int) -> None:
     drawn = rng.integers(0, len(codes), rows)
     people = {name: codes[name].to_numpy()[drawn] for name in codes}
     with path.open("wb") as stream:
-        stream.write(pack_records_header(survey))
+        stream.write(pack_records_header(survey, rows))
         stream.write(encode_many(survey, people, rng).tobytes())
 
 

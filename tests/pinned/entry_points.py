@@ -127,7 +127,7 @@ def encode(survey: Published, codes: Codes, rng: np.random.Generator) -> Rows:
 
 def records_file(survey: Published, records: Rows) -> bytes:
     """Return the content of a file of records, as an export is."""
-    return pack_records_header(survey) + records.tobytes()
+    return pack_records_header(survey, len(records)) + records.tobytes()
 
 
 def records_of_reports(content: bytes, size: int) -> Rows:

@@ -32,7 +32,7 @@ def write(path, version, categories, codes):
         }
     ).resolve()  # fmt: skip
     rows = np.array([[code % 2, code % 3] for code in codes], dtype=np.uint8)
-    path.write_bytes(pack_records_header(published) + rows.tobytes())
+    path.write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     return published
 
 

@@ -46,7 +46,9 @@ def drawn():
 def files(drawn, tmp_path):
     paths = [tmp_path / f"{number}.records" for number in range(2)]
     for path, records in zip(paths, drawn, strict=True):
-        path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+        path.write_bytes(
+            pack_records_header(records.published, len(records.rows)) + records.rows.tobytes()
+        )
     return paths
 
 
@@ -179,7 +181,7 @@ def test_table_of_hostile_categories(call, tmp_path):
     rng = np.random.default_rng(1)
     rows = np.stack([rng.integers(0, 4, 50), rng.integers(0, 2, 50)], axis=1).astype(np.uint8)
     path, out = tmp_path / "hostile.records", tmp_path / "hostile.csv"
-    path.write_bytes(pack_records_header(published) + rows.tobytes())
+    path.write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     code, _, err = call("records", "cross-table", path, "x", "lower", "--out", out)
     assert (code, err) == (0, "")
     with out.open(newline="") as file:
@@ -213,7 +215,9 @@ def test_file_for_a_table_is_checked_before_the_work(call, files, tmp_path):
 def test_shares_of_those_who_answered_in_a_file(call, tmp_path):
     records = draw(ordered("GRR", 3, "3", missing=True), np.full(4, 0.25), 800, 3)[1]
     path, out = tmp_path / "skipped.records", tmp_path / "table.csv"
-    path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    path.write_bytes(
+        pack_records_header(records.published, len(records.rows)) + records.rows.tobytes()
+    )
     code, said, err = call("records", "answered", path, "--json", "--out", out)
     assert code == 0, err
     expected = answered_shares(records)
@@ -243,7 +247,9 @@ def test_estimate_without_an_interval_says_why(call, files, tmp_path, command):
     if command[0] == "shares":
         records = draw(survey((None, 2, ""), ("GRR", 3, "0.1")), np.full((2, 3), 1 / 6), 30, 1)[1]
     path = tmp_path / "few.records"
-    path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    path.write_bytes(
+        pack_records_header(records.published, len(records.rows)) + records.rows.tobytes()
+    )
     more = (path,) if command[-1] == "--since" else ()
     code, said, err = call("records", command[0], path, *command[1:], *more)
     assert code == 0, err

@@ -40,7 +40,9 @@ def records():
 @pytest.fixture(scope="module")
 def file(records, tmp_path_factory):
     path = tmp_path_factory.mktemp("records") / "named.records"
-    path.write_bytes(pack_records_header(records.published) + records.rows.tobytes())
+    path.write_bytes(
+        pack_records_header(records.published, len(records.rows)) + records.rows.tobytes()
+    )
     return path
 
 

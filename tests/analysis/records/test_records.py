@@ -202,12 +202,12 @@ def test_a_file_of_records_is_read_and_checked(tmp_path):
     published = survey()
     rows = draw(published, 4)[1]
     path = tmp_path / "all.records"
-    path.write_bytes(pack_records_header(published) + rows.tobytes())
+    path.write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     records = Records.read(path)
     assert records.published == published
     assert (records.rows == rows).all()
     rows[2, :2] = 255
-    path.write_bytes(pack_records_header(published) + rows.tobytes())
+    path.write_bytes(pack_records_header(published, len(rows)) + rows.tobytes())
     with pytest.raises(MalformedRecord, match=r"all\.records: records\[2\]"):
         Records.read(path)
     path.write_bytes(b"a text")

@@ -64,7 +64,9 @@ def test_slopes_of_blocks_are_near_the_truth(survey, formula, truth):
 
 def test_command_fits_a_file_of_records(survey, tmp_path):
     file = tmp_path / "habits.records"
-    file.write_bytes(pack_records_header(survey.published) + survey.rows.tobytes())
+    file.write_bytes(
+        pack_records_header(survey.published, len(survey.rows)) + survey.rows.tobytes()
+    )
     words = [str(file), "--formula", "smokes ~ C(age, ref='21') + drinks", "--json"]
     shown = CliRunner().invoke(of_records, words)
     assert shown.exit_code == 0, shown.output

@@ -25,7 +25,7 @@ def records():
 @pytest.fixture
 def run(records, tmp_path):
     file = tmp_path / "all.records"
-    file.write_bytes(pack_records_header(PUBLISHED) + records.rows.tobytes())
+    file.write_bytes(pack_records_header(PUBLISHED, len(records.rows)) + records.rows.tobytes())
 
     def call(*arguments):
         return CliRunner().invoke(weight, [str(file), "a", *map(str, arguments)])
@@ -112,7 +112,7 @@ def test_a_design_is_read_and_shown_in_words(run, records, tmp_path):
     ):
         assert part in words
     (tmp_path / "all.records").write_bytes(
-        pack_records_header(PUBLISHED) + records.rows[:10].tobytes()
+        pack_records_header(PUBLISHED, 10) + records.rows[:10].tobytes()
     )
     hidden = " ".join(run("--design", design).output.split())
     assert hidden.startswith("10 reports at epsilon")

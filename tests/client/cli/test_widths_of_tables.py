@@ -90,7 +90,7 @@ def folder(tmp_path_factory):
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
         codes = {one.name: rng.integers(0, one.k, 400) for one in published.attributes}
-        records = pack_records_header(published) + encode_many(published, codes, rng).tobytes()
+        records = pack_records_header(published, 400) + encode_many(published, codes, rng).tobytes()
         (folder / f"{seed}.records").write_bytes(records)
     shares = {MANIFEST["attributes"][1]["categories"][0]: 0.3, LONG[0]: 0.7}
     design = {"margins": [{"attributes": [MOOD], "shares": shares}], "population": 90_000_000}
