@@ -18,7 +18,8 @@ before(async () => {
 
 afterEach(async () => {
   for (const context of browser?.contexts() ?? []) {
-    await context.unrouteAll({ behavior: "ignoreErrors" });
+    // What a route is about to fetch would fail with the context, and with it the file.
+    for (const routed of [...context.pages(), context]) await routed.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
   }
 });
