@@ -29,7 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("protocols", "shared", "client", "server", "tests", "docs")
 PACKAGES = ("protocols", "shared", "client", "server", "server/lab")
 LEFT = shutil.ignore_patterns("__pycache__", "node_modules", "dist")
-PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
+# Python 3.11 may not parse sources for a traceback any more after a test of deep nesting.
+PYTEST = ("-x", "-q", "--tb=native", "-p", "no:cacheprovider", "-m", "not slow")
 
 ORACLES = "protocols/hushpoll_protocols"
 SURVEY = "shared/hushpoll_shared/survey"
